@@ -22,7 +22,8 @@ _COMMANDS = {
     r"\bJava\b": "apt-get install default-jre-headless (or your system's Java 17 or later)",
     r"\binitdb\b": "apt-get install postgresql (or your system's package of the server)",
     r"PostgreSQL does not run as root": "adduser --system postgres, or run the tests as a user",
-    r"\bno (shell|fork)\b": NOTHING,
+    r"\bnginx\b": "apt-get install nginx (or your system's package)",
+    r"\bno (shell|fork|systemd)\b": NOTHING,
     r"\bnot Linux\b": NOTHING,
 }
 _LIBRARY = re.compile(r"could not import '([\w.]+)'")

@@ -15,7 +15,7 @@ PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text
 def test_every_dependency_of_the_library_is_held_down() -> None:
     held = {line.split("==")[0] for line in lowest(PROJECT)}
     wanted = [*PROJECT["dependencies"]]
-    for extra in ("data", "plot", "serve", "postgres"):
+    for extra in ("data", "plot", "serve", "issuer", "postgres"):
         wanted += PROJECT["optional-dependencies"][extra]
     names = {one.split(">=")[0].split("[")[0] for one in wanted} - {"smoothdp"}
     assert held == names

@@ -16,6 +16,7 @@ from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.services.formats.design.task_shape import MOST_SIGNED_SLOTS
 from smoothdp.services.formats.design.values import DUMMY
 from smoothdp.services.formats.task import Task
+from smoothdp.services.wire.canonical import canonical_json, parse_canonical
 from smoothdp.shuffle import (
     BooleanSum,
     Histogram,
@@ -289,6 +290,21 @@ def test_documents_that_are_no_task() -> None:
         assert other != data
         with pytest.raises((InvalidData, InvalidParameter)):
             Task.decode(other)
+
+
+def test_canonical_documents_have_one_small_object() -> None:
+    """Sorted keys at both levels; what is deeper, empty or no text or number is refused."""
+    document = {"b": {"z": "1", "a": 2}, "a": None, "c": ["x"]}
+    data = b'{"a":null,"b":{"a":2,"z":"1"},"c":["x"]}'
+    assert canonical_json(document) == data
+    assert parse_canonical(data) == document
+    wrong: list[Any] = [{}, {"A": "x"}, {"a": None}, {"a": ["x"]}, {"a": {"b": "c"}}, {"a": True}]
+    for value in [*wrong, [None], [{"a": "b"}], 1.5, True]:
+        with pytest.raises(InvalidData):
+            canonical_json({"a": value})
+    for other in (b'{"b":{"z":"1","a":2}}', b'{"a":{"a":1,"a":1}}', b'{"a": null}'):
+        with pytest.raises(InvalidData):
+            parse_canonical(other)
 
 
 def test_requests_that_are_refused() -> None:

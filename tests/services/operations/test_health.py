@@ -19,7 +19,6 @@ import httpx
 import pytest
 
 from smoothdp.errors import InvalidParameter, LedgerError
-from smoothdp.services.operations import health as health_file
 from smoothdp.services.operations.admin import Operations, admin_address
 from smoothdp.services.operations.clock_guard import ClockGuard
 from smoothdp.services.operations.health import (
@@ -424,7 +423,7 @@ def leave_a_batch(directory: Path) -> None:
 def test_a_full_disk_makes_a_party_unready(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     usage = shutil.disk_usage(tmp_path)
     monkeypatch.setattr(
-        health_file.shutil, "disk_usage", lambda _: usage._replace(free=usage.total * 45 // 1000)
+        shutil, "disk_usage", lambda _: usage._replace(free=usage.total * 45 // 1000)
     )
     assert disk_condition(tmp_path).says.startswith("4 % free")
     assert not disk_condition(tmp_path).good

@@ -92,8 +92,10 @@ class PartyWorld:
 
     def close(self) -> None:
         """Close every file."""
-        for storage in (self.shuffler.storage, self.analyzer.storage, *self.keys):
-            storage.close()
+        for keys in self.keys:
+            keys.close()
+        self.shuffler.storage.close()
+        self.analyzer.storage.close()
 
     def restart(self) -> None:
         """Close both services and open them on the same files."""

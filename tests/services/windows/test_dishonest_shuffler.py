@@ -6,11 +6,12 @@ import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from smoothdp.services.analyzer.windows import counting, release
-from smoothdp.services.analyzer.windows.release_rule import Ruling
+from smoothdp.services.analyzer.windows.release_rule import Ruling, rule
 from smoothdp.services.analyzer.windows.who_could import sentence
 from smoothdp.services.formats.batch import BatchHeader
 from smoothdp.services.formats.marks import MarksFile
@@ -175,7 +176,7 @@ def test_a_batch_of_a_window_that_is_open_or_unknown_is_not_taken(tmp_path: Path
 
 # ---- the release rule ----------------------------------------------------------------------------
 
-LARGE = {"min_batch": 200, "epsilon": "1", "delta": "1e-6"}
+LARGE: dict[str, Any] = {"min_batch": 200, "epsilon": "1", "delta": "1e-6"}
 
 
 def test_199_accounts_of_10000_and_a_batch_of_200_are_refused(tmp_path: Path) -> None:
@@ -219,7 +220,7 @@ def test_the_sentence_has_the_numbers_of_the_rule() -> None:
     # h0 = 180 for this task: 205 - floor(X / 10) >= 180 up to X = 259.
     task = small_task(**LARGE)
     assert task.fewest_honest == 180
-    ruling = release.rule(task, users=205, served=259, tally={1: 205})
+    ruling = rule(task, users=205, served=259, tally={1: 205})
     assert (ruling.honest, ruling.dishonest, ruling.state) == (180, 25, "")
     text = sentence(task, users=205, served=259, ruling=ruling)
     for words in (
@@ -234,11 +235,11 @@ def test_the_sentence_has_the_numbers_of_the_rule() -> None:
 
 @pytest.mark.parametrize(("accounts", "state"), [(259, "RELEASED"), (260, "REFUSED")])
 def test_the_rule_is_exact_at_its_edge(accounts: int, state: str) -> None:
-    ruling = release.rule(small_task(**LARGE), users=205, served=accounts, tally={1: 205})
+    ruling = rule(small_task(**LARGE), users=205, served=accounts, tally={1: 205})
     assert (ruling.state or "RELEASED") == state
 
 
 def test_slots_that_mean_nothing_count_as_dishonest_users() -> None:
     task = small_task(**LARGE)
-    assert release.rule(task, users=210, served=210, tally={1: 189, -1: 21}).state == ""
-    assert release.rule(task, users=210, served=210, tally={1: 188, -1: 22}).state == "QUARANTINED"
+    assert rule(task, users=210, served=210, tally={1: 189, -1: 21}).state == ""
+    assert rule(task, users=210, served=210, tally={1: 188, -1: 22}).state == "QUARANTINED"

@@ -53,7 +53,11 @@ def run_through(folder: Path, point: str | None) -> dict[str, object]:
     return document
 
 
-@pytest.mark.parametrize("point", WINDOW_POINTS)
+QUICK = ("card: signature stored", "seal: after commit", "release: between ledger and result")
+BY_SPEED = [pytest.param(p, marks=() if p in QUICK else pytest.mark.slow) for p in WINDOW_POINTS]
+
+
+@pytest.mark.parametrize("point", BY_SPEED)
 def test_killed_and_started_again(tmp_path: Path, point: str) -> None:
     child = os.fork()
     if child == 0:

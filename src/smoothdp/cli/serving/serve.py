@@ -56,9 +56,19 @@ def shuffler(
       smoothdp serve shuffler --config shuffler.toml
     """
     from smoothdp import services
+    from smoothdp.services.formats.party_files import task_format
+    from smoothdp.services.shuffler.windows.shuffler_party import WindowShufflerParty
 
     trust = services.Trust(ca=ca, client_certificate=client_certificate)
     services.connect(analyzer, trust=trust).close()
+    if task_format(directory) == 2:
+        if poll is not None:
+            raise click.UsageError(
+                "Expected --poll with a task of format 1; got one of format 2. Leave --poll out."
+            )
+        windows = WindowShufflerParty.from_directory(directory, storage=storage)
+        services.run(windows.app(analyzer, work_seconds=work_seconds, trust=trust), **where)
+        return
     party = services.ShufflerParty.from_directory(directory, storage=storage)
     more = []
     if poll is not None:
@@ -78,8 +88,11 @@ def run_analyzer(directory: Path, work_seconds: float, storage: str | None, **wh
       smoothdp serve analyzer --config analyzer.toml
     """
     from smoothdp import services
+    from smoothdp.services.analyzer.windows.analyzer_party import WindowAnalyzerParty
+    from smoothdp.services.formats.party_files import task_format
 
-    party = services.AnalyzerParty.from_directory(directory, storage=storage)
+    kind = WindowAnalyzerParty if task_format(directory) == 2 else services.AnalyzerParty
+    party = kind.from_directory(directory, storage=storage)
     services.run(party.app(work_seconds=work_seconds), **where)
 
 

@@ -129,8 +129,9 @@ def results(window: int, collector: Path, analyzer: str, wait: float) -> None:
       smoothdp results 20778 --collector smokers/collector --analyzer http://127.0.0.1:8602
     """
     from smoothdp import services
+    from smoothdp.services.client.windows.window_results import collector_of
 
-    task, token = services.read_collector(collector)
+    task, look_up = collector_of(collector)
     end = time.monotonic() + wait
     statuses: list[int] = []
     trouble: services.ServiceError | None = None
@@ -139,9 +140,7 @@ def results(window: int, collector: Path, analyzer: str, wait: float) -> None:
         while True:
             statuses.clear()
             try:
-                result, state = services.look_up_result(
-                    http, task_id=task.task_id, window=window, token=token
-                )
+                result, state = look_up(http, window)
                 trouble = None
                 if result is not None:
                     break

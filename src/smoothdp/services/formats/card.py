@@ -125,21 +125,18 @@ class Card:
         reader = Reader(data)
         reader.version()
         task_id, window = reader.take(HASH_BYTES), reader.number(4)
-        configs = Reader(reader.vec())
-        config = Reader(configs.vec())
-        configs.end()
+        config = Reader(Reader(reader.vec()).vec())
         config.take(3)
         gateway_key, inner_key = config.take(KEY_BYTES), reader.take(KEY_BYTES)
         issuers = reader.number(1)
         if issuers > 1:
             raise DecodeError("several issuers")
         spki = reader.vec() if issuers else None
-        reader.end()
         try:
             card = cls(task_id, window, gateway_key, inner_key, spki)
         except InvalidParameter:
             raise DecodeError("another length inside") from None
-        # What was skipped above has one value, and so has every length.
+        # What was skipped or left over above: each of these has one value.
         if card.encode() != data:
             raise DecodeError("another key configuration")
         return card

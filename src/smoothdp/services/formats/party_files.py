@@ -181,6 +181,20 @@ def read_window_task(path: Path) -> Task:
         ) from None
 
 
+def task_format(path: Path) -> int:
+    """Return the format of the task in a file or directory: 1 of the first protocol, or 2.
+
+    Raises:
+        InvalidData: no such file, or no task.
+    """
+    file = path / TASK_FILE if path.is_dir() else path
+    remedy = "Give the file or directory that smoothdp task create made"
+    number = _read_json(file, "a task", remedy).get("format")
+    if number not in (1, 2):
+        raise InvalidData(expected=f"a task at {file}", got="something else", remedy=remedy)
+    return int(number)
+
+
 def _read_json(file: Path, what: str, remedy: str) -> dict[str, Any]:
     try:
         document = json.loads(file.read_text(encoding="utf-8"))

@@ -74,8 +74,8 @@ def cause_of(error: BaseException) -> Cause:
         seen.add(id(at))
         cause = _own_cause(at)
         # A failed handshake is a failed connection too; the inner error tells them apart.
-        if cause not in (None, Cause.CONNECTION):
-            return cause  # type: ignore[return-value]
+        if cause is not None and cause is not Cause.CONNECTION:
+            return cause
         if cause is not None:
             found.add(cause)
         at = at.__cause__ or at.__context__

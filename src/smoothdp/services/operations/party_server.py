@@ -95,7 +95,8 @@ class PartyServer(uvicorn.Server):
         if self._admin is not None:
             self.servers.append(await self._listen_for_admin(self._admin))
         in_main = threading.current_thread() is threading.main_thread()
-        if self._tls is not None and in_main and hasattr(signal, "SIGHUP"):
+        # Without a handler the signal would end a service that has no files to read again.
+        if in_main and hasattr(signal, "SIGHUP"):
             loop = asyncio.get_running_loop()
             loop.add_signal_handler(signal.SIGHUP, lambda: loop.create_task(self.read_again()))
         if self._meanwhile is not None:

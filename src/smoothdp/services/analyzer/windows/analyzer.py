@@ -139,6 +139,11 @@ class WindowAnalyzer:
         )
         return bytes(rows[0][0])
 
+    def batch_states(self) -> dict[str, int]:
+        """Return how many batches are in each state."""
+        rows = self.storage.read("SELECT state, count(*) FROM batch GROUP BY state ORDER BY state")
+        return {str(state): int(n) for state, n in rows}
+
     # ---- what the issuer says --------------------------------------------------------------
 
     def put_served(self, window: int, data: bytes) -> int:

@@ -17,7 +17,14 @@ from smoothdp.services.faults import Reach, pass_by
 from smoothdp.services.formats.party_files import read_callers, read_window_task
 from smoothdp.services.formats.signing import SigningKey
 from smoothdp.services.formats.task import Task
+from smoothdp.services.operations.admin import Operations
 from smoothdp.services.operations.clock_guard import ClockGuard
+from smoothdp.services.operations.health import (
+    Rounds,
+    clock_condition,
+    disk_condition,
+    storage_condition,
+)
 from smoothdp.services.store.erasable_keys import ErasableKeys
 from smoothdp.services.store.party_storage import open_storage
 from smoothdp.services.wire.key_files import SECRETS_FILE, read_secret
@@ -37,6 +44,7 @@ class WindowAnalyzerParty:
     analyzer: WindowAnalyzer
     keys: ErasableKeys
     callers: Mapping[str, str]
+    directory: Path
 
     @classmethod
     def from_directory(
@@ -74,7 +82,7 @@ class WindowAnalyzerParty:
             clocks=clocks or ClockGuard(),
             reach=reach,
         )
-        return cls(task, analyzer, keys, read_callers(directory))
+        return cls(task, analyzer, keys, read_callers(directory), directory)
 
     def work(self) -> None:
         """One round: count, release, end what has lapsed, erase what has ended."""
@@ -83,7 +91,25 @@ class WindowAnalyzerParty:
     def app(self, *, work_seconds: float = 10.0) -> Starlette:
         """Return the HTTP application, which works in between."""
         return analyzer_app(
-            self.analyzer, callers=self.callers, work=self.work, work_seconds=work_seconds
+            self.analyzer,
+            callers=self.callers,
+            work=self.work,
+            work_seconds=work_seconds,
+            operations=self._operations(work_seconds),
+        )
+
+    def _operations(self, work_seconds: float) -> Operations:
+        """Return what an operator may ask."""
+        storage, directory = self.analyzer.storage, self.directory
+        return Operations(
+            "analyzer",
+            Rounds(pause=work_seconds),
+            {
+                "storage": lambda: storage_condition(storage),
+                "disk": lambda: disk_condition(directory),
+                "clock": lambda: clock_condition(self.analyzer.clocks),
+            },
+            {"batches": lambda: self.analyzer.batch_states()},
         )
 
     def close(self) -> None:

@@ -20,6 +20,7 @@ from smoothdp.services.formats.batch import PART_RECORDS
 from smoothdp.services.formats.card import key_config
 from smoothdp.services.formats.report import record_bytes
 from smoothdp.services.formats.served import SERVED_BYTES
+from smoothdp.services.operations.admin import Operations
 from smoothdp.services.operations.bodies import TooLarge, TooMany, TooSlow, limited, read_body
 from smoothdp.services.store.storage import StorageFull, StorageUnreachable
 from smoothdp.services.tokens.issuer_key import SPKI_BYTES, IssuerPublicKey
@@ -63,6 +64,7 @@ def analyzer_app(
     callers: Mapping[str, str],
     work: Callable[[], Any] | None = None,
     work_seconds: float = 10.0,
+    operations: Operations | None = None,
 ) -> Starlette:
     """Return the application.
 
@@ -70,6 +72,7 @@ def analyzer_app(
         callers: "shuffler", "issuer" and "collector" -> the hash of its token (`token_hash`).
         work: counting and releasing, repeated in a thread.
         work_seconds: pause between two rounds of work.
+        operations: what an operator may ask.
     """
 
     def is_from(request: Request, *roles: str) -> bool:
@@ -179,11 +182,12 @@ def analyzer_app(
             Route("/v2/batches/{batch_id}/parts/{part}", part, methods=["PUT"]),
             Route("/v2/tasks/{task_id}/results/{window}", result),
         ],
-        lifespan=working(work, work_seconds),
+        lifespan=working(work, work_seconds, operations=operations),
     )
     limited(app)
     for error, status in _ERRORS.items():
         app.add_exception_handler(error, _answering(status))
+    app.state.operations = operations
     return exact_paths(app)
 
 

@@ -214,6 +214,11 @@ class WindowShuffler:
         )
         return bytes(rows[0][0]) if rows else None
 
+    def batch_states(self) -> dict[str, int]:
+        """Return how many batches are in each state."""
+        rows = self.storage.read("SELECT state, count(*) FROM batch GROUP BY state ORDER BY state")
+        return {str(state): int(n) for state, n in rows}
+
     def totals(self) -> dict[str, int]:
         """Return pending, batched, shared and expired reports, for operators and tests."""
         rows = self.storage.read(

@@ -18,13 +18,23 @@ from smoothdp.services.formats.party_files import read_window_task
 from smoothdp.services.formats.secrets import Secret
 from smoothdp.services.formats.signing import SigningKey
 from smoothdp.services.formats.task import Task
+from smoothdp.services.operations.admin import Operations
 from smoothdp.services.operations.clock_guard import ClockGuard
+from smoothdp.services.operations.health import (
+    Rounds,
+    cards_condition,
+    clock_condition,
+    delivery_condition,
+    disk_condition,
+    storage_condition,
+)
+from smoothdp.services.operations.tls import Trust
 from smoothdp.services.shuffler.delivery import deliver_batches, putting
 from smoothdp.services.shuffler.windows.gateway_cards import half_bytes
 from smoothdp.services.shuffler.windows.sealing import seal_due
 from smoothdp.services.shuffler.windows.shuffler import WindowShuffler
 from smoothdp.services.shuffler.windows.shuffler_web import shuffler_app
-from smoothdp.services.shuffler.windows.tables import WINDOWS_SCHEMA
+from smoothdp.services.shuffler.windows.tables import SEALED, WINDOWS_SCHEMA
 from smoothdp.services.store.erasable_keys import ErasableKeys
 from smoothdp.services.store.party_storage import open_storage
 from smoothdp.services.store.revoked import REVOKED_FILE, Revoked
@@ -49,6 +59,7 @@ class WindowShufflerParty:
     shuffler: WindowShuffler
     keys: ErasableKeys
     analyzer_token: str
+    directory: Path
 
     @classmethod
     def from_directory(
@@ -86,15 +97,15 @@ class WindowShufflerParty:
             clocks=clocks or ClockGuard(),
             reach=reach,
         )
-        return cls(task, shuffler, keys, secrets["analyzer_token"])
+        return cls(task, shuffler, keys, secrets["analyzer_token"], directory)
 
-    def work(self, analyzer_url: str) -> None:
+    def work(self, analyzer_url: str, *, trust: Trust | None = None) -> None:
         """One round: hear the time, seal what is over, hand over, bring keys, sign cards.
 
         Raises:
             SmoothdpError, OSError: what went wrong first; all that it was not needed for is done.
         """
-        with connect(analyzer_url) as http:
+        with connect(analyzer_url, trust=trust) as http:
             put = putting(http, self.analyzer_token)
             steps: tuple[Callable[[], object], ...] = (
                 lambda: exchange_clocks(http, self.shuffler.clocks, token=self.analyzer_token),
@@ -113,15 +124,57 @@ class WindowShufflerParty:
             raise problem
 
     def app(
-        self, analyzer_url: str, *, work_seconds: float = 10.0, more: Sequence[Route] = ()
+        self,
+        analyzer_url: str,
+        *,
+        work_seconds: float = 10.0,
+        more: Sequence[Route] = (),
+        trust: Trust | None = None,
     ) -> Starlette:
-        """Return the HTTP application, which works in between; ``more`` routes beside its own."""
+        """Return the HTTP application, which works in between.
+
+        Args:
+            analyzer_url: where keys, cards and batches go.
+            work_seconds: pause between two rounds of work.
+            more: routes beside its own.
+            trust: whom to believe at that address; read from its files in every round.
+        """
         return shuffler_app(
             self.shuffler,
-            work=lambda: self.work(analyzer_url),
+            work=lambda: self.work(analyzer_url, trust=trust),
             work_seconds=work_seconds,
             more=more,
+            operations=self._operations(work_seconds),
         )
+
+    def _operations(self, work_seconds: float) -> Operations:
+        """Return what an operator may ask."""
+        storage, directory = self.shuffler.storage, self.directory
+        return Operations(
+            "shuffler",
+            Rounds(pause=work_seconds),
+            {
+                "storage": lambda: storage_condition(storage),
+                "disk": lambda: disk_condition(directory),
+                "clock": lambda: clock_condition(self.shuffler.clocks),
+                "cards": lambda: cards_condition(self._cards_in_hand()),
+                "delivery": lambda: delivery_condition(self._oldest_undelivered()),
+            },
+            {"batches": lambda: self.shuffler.batch_states()},
+        )
+
+    def _cards_in_hand(self) -> int:
+        """Return for how many windows, the present one included, there are cards."""
+        return sum(self.shuffler.cards.is_given(window) for window in self._coming_windows()[:5])
+
+    def _oldest_undelivered(self) -> float | None:
+        """Return for how many seconds the oldest batch might have gone; None if none waits."""
+        task, now = self.task, self.shuffler.clocks.now()
+        rows = self.shuffler.storage.read("SELECT window FROM batch WHERE state = ?", (SEALED,))
+        waiting = [
+            now - (window + 1) * task.window_seconds - task.grace_seconds for (window,) in rows
+        ]
+        return max(waiting, default=None)
 
     def close(self) -> None:
         """Release the files."""

@@ -13,6 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from smoothdp.services.formats.report import sealed_bytes
+from smoothdp.services.operations.admin import Operations
 from smoothdp.services.operations.bodies import (
     TooLarge,
     TooMany,
@@ -60,6 +61,7 @@ def shuffler_app(
     work: Callable[[], Any] | None = None,
     work_seconds: float = 10.0,
     more: Sequence[Route] = (),
+    operations: Operations | None = None,
 ) -> Starlette:
     """Return the application: the task, reports, marks, and cards where there is no issuer.
 
@@ -67,6 +69,7 @@ def shuffler_app(
         work: cards, sealing and delivery, repeated in a thread.
         work_seconds: pause between two rounds of work.
         more: routes beside these.
+        operations: what an operator may ask.
     """
     group = GroupCommit(shuffler.accept, Taken.LATER)
     length = sealed_bytes(shuffler.task.slots, shuffler.task.signed)
@@ -135,11 +138,12 @@ def shuffler_app(
             *(cards if shuffler.task.issuer is None else []),
             *more,
         ],
-        lifespan=working(work, work_seconds, group),
+        lifespan=working(work, work_seconds, group, operations=operations),
     )
     limited(app)
     for error, problem in _ERRORS.items():
         app.add_exception_handler(error, _answering(problem))
+    app.state.operations = operations
     return exact_paths(app)
 
 
