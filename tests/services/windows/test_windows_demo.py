@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from smoothdp.services import compare, demonstrate_windows
+from tests.services.windows.party_threads import STARTED, party_thread
 
 
 @pytest.mark.slow
@@ -26,7 +27,8 @@ def test_three_processes_and_300_clients(tmp_path: Path) -> None:
         assert len((tmp_path / name).read_bytes()) > 0
 
 
-def test_a_demonstration_without_an_issuer() -> None:
+def test_a_demonstration_without_an_issuer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(STARTED, party_thread)
     done = demonstrate_windows(
         [1, 0] * 6, epsilon="2", delta="0.01", honest_share="1", has_issuer=False
     )
