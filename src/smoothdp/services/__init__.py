@@ -40,6 +40,7 @@ from smoothdp.services.formats.party_files import (
     read_window_task,
     task_format,
 )
+from smoothdp.services.formats.revoking import revoke_tokens
 from smoothdp.services.issuer.issuer_party import (
     IssuerParty,
     issue_invitations,
@@ -117,6 +118,7 @@ __all__ = [
     "read_token",
     "read_window_task",
     "require_hardened",
+    "revoke_tokens",
     "run",
     "seal_window",
     "submit",
