@@ -17,7 +17,7 @@ from smoothdp.services.client.windows.outcomes import OutcomeStore
 from smoothdp.services.client.windows.submit import submit
 from smoothdp.services.client.windows.window_results import read_window_collector, window_result
 from smoothdp.services.demo.party_process import PartyProcess, party_process
-from smoothdp.services.formats.agreeing import agree_on_one_host
+from smoothdp.services.formats.design.agreeing import agree_on_one_host
 from smoothdp.services.formats.result import SignedResult
 from smoothdp.services.formats.task import Task
 from smoothdp.services.issuer.issuer_party import issue_invitations
