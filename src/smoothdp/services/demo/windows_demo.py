@@ -46,6 +46,10 @@ class WindowsDemonstration:
         document: the result, its signature checked.
         found: how many clients found their report in the marks of the batch.
         seconds: from the task to the result.
+
+    >>> done = demonstrate_windows([1, 0, 0] * 100)  # doctest: +SKIP
+    >>> done.document["accounts_served"], done.found  # doctest: +SKIP
+    (300, 300)
     """
 
     task: Task
@@ -89,6 +93,10 @@ def demonstrate_windows(
         InvalidParameter: too few users for the promise, or envelopes too large for an issuer.
         InvalidData: a datum outside the domain; files of a task in the directory.
         ServiceError: no result within five minutes after the last report.
+
+    >>> done = demonstrate_windows([1, 0, 0] * 100)  # doctest: +SKIP
+    >>> abs(done.document["sum"] - 100) <= done.document["error_of_sum"]  # doctest: +SKIP
+    True
     """
     folder = directory
     with ExitStack() as stack:

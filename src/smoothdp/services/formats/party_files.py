@@ -101,6 +101,12 @@ def read_half(path: Path, *, party: Party | None = None) -> PublicHalf:
 
     Raises:
         InvalidData: no such file, something else in it, or the half of another party.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     made = make_keys("collector", Path(folder, "mine"))
+    ...     read_half(Path(folder, "mine"), party="collector") == made
+    True
     """
     file = path / PUBLIC_FILE if path.is_dir() else path
     document = _read_json(file, "a party's public half", "Run smoothdp task keys on its host")
@@ -184,7 +190,7 @@ def read_window_task(path: Path) -> Task:
 def task_format(path: Path) -> int:
     """Return 2 for the file or directory of a task of format 2, else 1.
 
-    What is no task at all is for whoever reads it to refuse.
+    What is no task at all raises nothing here: whoever reads it refuses it.
 
     >>> task_format(Path("nowhere"))
     1
