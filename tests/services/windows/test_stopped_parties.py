@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from smoothdp.errors import InvalidData
 from smoothdp.services.analyzer.windows.release import work
 from smoothdp.services.faults import WINDOW_POINTS, pass_by
 from smoothdp.services.formats.batch import BatchHeader
 from smoothdp.services.formats.report import Report
 from smoothdp.services.formats.slots import SLOT_BYTES, open_slot
 from smoothdp.services.shuffler.windows.ingest import Taken
-from smoothdp.services.wire.hybrid import OpenError
 from tests.services.storages import ONLY_SQLITE
 from tests.services.windows.party_world import WINDOW, PartyWorld
 
@@ -113,6 +113,6 @@ def test_afterwards_no_key_of_the_window_is_on_disk_and_the_record_does_not_open
     assert world.shuffler.cards.opened(WINDOW) is None
     for keys, sealed in zip(world.keys, sealed_keys, strict=True):
         assert keys.scopes() == []
-        with pytest.raises((OpenError, Exception), match="sealed with the keys"):
+        with pytest.raises(InvalidData, match="sealed with the keys"):
             keys.open(sealed)
     world.close()
