@@ -17,7 +17,7 @@ from smoothdp.services.formats.report import Report
 from smoothdp.services.formats.slots import SLOT_BYTES, open_slot
 from smoothdp.services.shuffler.windows.ingest import Taken
 from tests.services.storages import ONLY_SQLITE
-from tests.services.windows.party_world import WINDOW, PartyWorld
+from tests.services.windows.party_world import WINDOW, PartyWorld, issuer_key
 
 # The children touch no thread of the parent: they open files of their own and leave.
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
@@ -60,6 +60,8 @@ BY_SPEED = [pytest.param(p, marks=() if p in QUICK else pytest.mark.slow) for p 
 
 @pytest.mark.parametrize("point", BY_SPEED)
 def test_killed_and_started_again(tmp_path: Path, point: str) -> None:
+    # One issuer for both: made before the process divides.
+    issuer_key()
     child = os.fork()
     if child == 0:
         try:
