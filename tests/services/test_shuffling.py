@@ -104,7 +104,7 @@ def test_18_a_window_in_many_buckets_is_whole(
 ) -> None:
     world.send_many(40)
     before = {bytes(r[0]) for r in world.shuffler.storage.read("SELECT slots FROM pending")}
-    monkeypatch.setattr(mixed, "__kwdefaults__", {"at_once": 5})
+    monkeypatch.setattr(mixed, "__kwdefaults__", {"at_once": 5, "width": 52})
     monkeypatch.setattr("smoothdp.services.shuffler.sealing._REPORTS_AT_ONCE", 7)
     world.seal()
     assert sorted(world.slots_of_batch()) == sorted(before)

@@ -22,6 +22,7 @@ from smoothdp.cli.release import release
 from smoothdp.cli.report import report
 from smoothdp.cli.serving.serve import serve
 from smoothdp.cli.serving.submit import results, submit
+from smoothdp.cli.serving.taking_part import look_up
 from smoothdp.cli.serving.task import task
 from smoothdp.cli.table import table
 from smoothdp.data import reason
@@ -122,7 +123,7 @@ def commands(context: click.Context) -> None:
 
 _COMMANDS = (
     *(measure, design, noise, plan, release, table, account, collect, report),
-    *(task, serve, submit, results, papers, cite),
+    *(task, serve, submit, results, look_up, papers, cite),
 )
 for command in _COMMANDS:
     speak_in_options(command)

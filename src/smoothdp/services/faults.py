@@ -21,6 +21,28 @@ POINTS = (
     "release: between ledger and result",
 )
 
+WINDOW_POINTS = (
+    "card: key stored",
+    "card: signature stored",
+    *POINTS,
+    "release: after commit",
+)
+"""Of shuffler and analyser of the second protocol."""
+ISSUER_POINTS = (
+    "issue: before commit",
+    "issue: after commit",
+    "close: inside the transaction",
+    "close: after commit",
+    "served: before it is kept as told",
+)
+CLIENT_POINTS = (
+    "client: before the draw is stored",
+    "client: after the draw is stored",
+    "client: before the report is stored",
+    "client: after the report is stored",
+    "client: before sent is stored",
+)
+
 
 def pass_by(_: str) -> None:
     """Go on."""

@@ -15,7 +15,7 @@ from smoothdp.cli.options.columns import missing_note, read_domain, require_bits
 from smoothdp.cli.options.command_line import gathered, refuse_nan
 from smoothdp.cli.options.guarantees import require_positive
 
-_MADE_UP = [int(user % 3 == 0) for user in range(600)]
+_MADE_UP = [int(user % 3 == 0) for user in range(300)]
 
 
 @dataclass(frozen=True)
@@ -53,10 +53,11 @@ class DemoOptions:
 @click.option("--question", help="With --poll: what is asked.")
 @gathered(DemoOptions, "asked")
 def demo(asked: DemoOptions, epsilon: str, delta: str, poll: bool, question: str | None) -> None:
-    """Run everything on this machine: a client per row, a shuffler, an analyser; print the result.
+    """Run everything on this machine: a client per row, a shuffler, an issuer, an analyser.
 
-    Without FILE, 600 made-up users of whom 200 hold a 1. With FILE, --column names what each
-    user holds. Choose one of --above, --bounds and --domain; without any, the column holds 0 and 1.
+    Each of the three is a process of its own; the result is printed. Without FILE, 300 made-up
+    users of whom 100 hold a 1. With FILE, --column names what each user holds. Choose one of
+    --above, --bounds and --domain; without any, the column holds 0 and 1.
     The result is JSON on stdout; beside it, on stderr, the truth, which only a demo knows.
 
     \b
@@ -87,12 +88,14 @@ def demo(asked: DemoOptions, epsilon: str, delta: str, poll: bool, question: str
     if asked.file is not None and asked.column is not None:
         data, options = read_data(asked.file, asked.column, asked)
     say = partial(click.echo, err=True)
-    demonstration = services.demonstrate(data, say=say, epsilon=epsilon, delta=delta, **options)
+    demonstration = services.demonstrate_windows(
+        data, say=say, epsilon=epsilon, delta=delta, **options
+    )
     click.echo(json.dumps(demonstration.document, indent=2))
     say(services.compare(demonstration, data))
     if asked.missing is not None:
         say(missing_note(asked.missing))
-    say(services.ONE_HOST)
+    say(services.WINDOWS_ONE_HOST)
 
 
 def read_data(file: Path, column: str, asked: DemoOptions) -> tuple[list[Any], dict[str, Any]]:
@@ -107,7 +110,9 @@ def read_data(file: Path, column: str, asked: DemoOptions) -> tuple[list[Any], d
         names = read_domain(domain)
         values = sd.read_column(file, column, kind="category", missing=missing)
         require_known(values, names, domain, column=column)
-        return list(values), {"protocol": "histogram", "domain": names}
+        # Larger envelopes than 128 slots cost an issuer too much.
+        few = len(names) < 128
+        return list(values), {"protocol": "histogram", "domain": names, "has_issuer": few}
     numbers = sd.read_column(file, column, missing=missing)
     if asked.bounds is not None:
         return numbers.tolist(), {"protocol": "real_sum", "bounds": asked.bounds}

@@ -6,10 +6,12 @@ import json
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import click
 
 from smoothdp.cli.options.command_line import refuse_nan
+from smoothdp.cli.serving.taking_part import take_part
 
 _AGAIN = (
     "Note: a report of this window was made here with another token, and is not known to be "
@@ -17,6 +19,7 @@ _AGAIN = (
     "--another-person."
 )
 _PAUSE = 0.5
+_FILE = click.Path(path_type=Path, dir_okay=False)
 
 
 # A negative DATUM is no option.
@@ -24,35 +27,66 @@ _PAUSE = 0.5
 @click.argument("datum")
 @click.option("--task", type=click.Path(path_type=Path), required=True, help="The file task.json.")
 @click.option("--shuffler", required=True, help="Address of the shuffler, https://...")
-@click.option(
-    "--token-file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    required=True,
-    help="File with the client's token.",
-)
+@click.option("--pass", "pass_file", type=_FILE, help="File with your pass, of the shuffler.")
+@click.option("--invitation", type=_FILE, help="File with your invitation, of the analyser's side.")
+@click.option("--issuer", help="Address of the issuer; by default that in the task.")
+@click.option("--cache", multiple=True, help="Address to ask for the card before the issuer.")
+@click.option("--person", default="me", help="Who of those who use this account answers.")
+@click.option("--token-file", type=_FILE, help="A token of a task of the first protocol.")
 @click.option(
     "--another-person",
     is_flag=True,
-    help="Another person answers than the one whose report of this window was not accepted.",
+    help="With --token-file: another person answers than the one whose report was not accepted.",
 )
-def submit(datum: str, task: Path, shuffler: str, token_file: Path, another_person: bool) -> None:
+def submit(
+    datum: str,
+    task: Path,
+    shuffler: str,
+    pass_file: Path | None,
+    token_file: Path | None,
+    another_person: bool,
+    **more: Any,
+) -> None:
     """Randomise DATUM, seal it and send it, once per window.
 
     A DATUM of "-" is read from the standard input, where other programs do not see it.
-    Calling it again in the same window sends the same report, whatever DATUM is then and from
-    whatever folder: the sealed report is kept under $XDG_STATE_HOME, by default ~/.local/state.
+    Calling it again in the same window goes on where it stopped, and sends the same, whatever
+    DATUM is then and from whatever folder: what is sent is kept under $XDG_STATE_HOME, by default
+    ~/.local/state, before it is sent.
 
-    So does another token, while no shuffler has accepted the report: it may have it all the same,
-    and a second one would tell more. After a report that was accepted, another token is another
-    person's, who answers anew. Before, say that with --another-person.
+    The pass and the invitation come from two organisations, over two channels: whoever has both
+    of many people can break the promise alone. If several people use this account, each gives
+    --person with a name of their own; it never leaves this machine.
 
     \b
     Example:
-      smoothdp submit 1 --task task.json --shuffler http://127.0.0.1:8601 --token-file token
+      smoothdp submit 1 --task task.json --shuffler http://127.0.0.1:8601 --pass p --invitation i
     """
+    datum = sys.stdin.readline().strip() if datum == "-" else datum
+    if (pass_file is None) == (token_file is None):
+        raise click.UsageError(
+            "Expected --pass, with --invitation where the task has an issuer; got "
+            f"{'neither it nor' if pass_file is None else 'it and'} --token-file. Give the file "
+            "with your pass."
+        )
+    if pass_file is not None:
+        if another_person:
+            raise click.UsageError(
+                "Expected --another-person with --token-file; got it with --pass. Give --person "
+                "with a name."
+            )
+        take_part(datum, task, shuffler, pass_file, **more)
+        return
+    assert token_file is not None
+    submit_token(datum, task, shuffler, token_file, another_person=another_person)
+
+
+def submit_token(
+    datum: str, task: Path, shuffler: str, token_file: Path, *, another_person: bool
+) -> None:
+    """Send a report of the first protocol."""
     from smoothdp import services
 
-    datum = sys.stdin.readline().strip() if datum == "-" else datum
     agreed, token = services.read_task(task), services.read_token(token_file)
     with services.connect(shuffler) as http:
         store = services.OutcomeStore.of_user()
@@ -96,7 +130,7 @@ def results(window: int, collector: Path, analyzer: str, wait: float) -> None:
     """
     from smoothdp import services
 
-    task, token = services.read_collector(collector)
+    task, look_up = services.collector_of(collector)
     end = time.monotonic() + wait
     statuses: list[int] = []
     trouble: services.ServiceError | None = None
@@ -105,9 +139,7 @@ def results(window: int, collector: Path, analyzer: str, wait: float) -> None:
         while True:
             statuses.clear()
             try:
-                result, state = services.look_up_result(
-                    http, task_id=task.task_id, window=window, token=token
-                )
+                result, state = look_up(http, window)
                 trouble = None
                 if result is not None:
                     break

@@ -8,8 +8,19 @@ import click
 from click.core import ParameterSource
 
 from smoothdp.cli.options.columns import read_domain
-from smoothdp.cli.options.command_line import HelpByDefault
+from smoothdp.cli.options.command_line import HelpByDefault, gathered
 from smoothdp.cli.options.guarantees import require_positive
+from smoothdp.cli.serving.task_revoke import revoke
+from smoothdp.cli.serving.task_windows import (
+    BOUNDED,
+    FIRST_PROTOCOLS,
+    PROTOCOL_CHOICES,
+    PartyOptions,
+    create_from_halves,
+    issue,
+    keys,
+    party_options,
+)
 
 _DIRECTORY = click.Path(path_type=Path, file_okay=False)
 
@@ -35,7 +46,8 @@ def show(directory: Path) -> None:
     """
     from smoothdp import services
 
-    agreed = services.read_task(directory)
+    is_new = services.task_format(directory) == 2
+    agreed = services.read_window_task(directory) if is_new else services.read_task(directory)
     click.echo(agreed.encoded.decode())
     needed = agreed.required_batch
     click.echo(f"Task {agreed.task_id.hex()}: its promise needs {needed} users", err=True)
@@ -45,7 +57,10 @@ def show(directory: Path) -> None:
 @click.argument("directory", type=_DIRECTORY)
 @click.option("--count", type=click.IntRange(1), default=1, show_default=True)
 def tokens(directory: Path, count: int) -> None:
-    """Print tokens for new clients; DIRECTORY is the shuffler's.
+    """Print tokens for new clients: passes or invitations, as DIRECTORY is.
+
+    Two organisations make the two, and deliver them over two channels: whoever sees both of many
+    people can invent people.
 
     \b
     Example:
@@ -53,7 +68,12 @@ def tokens(directory: Path, count: int) -> None:
     """
     from smoothdp import services
 
-    click.echo("\n".join(services.issue_tokens(directory, count)))
+    is_new = services.task_format(directory) == 2
+    made = issue(directory, count) if is_new else services.issue_tokens(directory, count)
+    click.echo("\n".join(made))
+
+
+task.add_command(revoke)
 
 
 @task.command("rotate-keys")
@@ -75,9 +95,7 @@ def rotate_keys(directory: Path, storage: str | None) -> None:
 
 @task.command()
 @click.argument("directory", type=_DIRECTORY)
-@click.option(
-    "--protocol", type=click.Choice(["boolean-sum", "real-sum", "histogram"]), required=True
-)
+@click.option("--protocol", type=click.Choice(PROTOCOL_CHOICES), required=True)
 @click.option("--epsilon", required=True, help="Of each window.")
 @click.option("--delta", required=True, help="Of each window, e.g. 1e-6.")
 @click.option("--min-batch", type=int, required=True, help="Fewest users in a batch.")
@@ -89,8 +107,11 @@ def rotate_keys(directory: Path, storage: str | None) -> None:
 @click.option("--grace-seconds", type=int, default=3_600, show_default=True)
 @click.option("--windows", type=int, default=1, show_default=True, help="Paid by the budget.")
 @click.option("--unit", default="one client", show_default=True, help="Who may send once.")
+@party_options
+@gathered(PartyOptions, "parties")
 def create(
     directory: Path,
+    parties: PartyOptions,
     protocol: str,
     n_bits: int,
     bounds: tuple[str, str] | None,
@@ -101,11 +122,18 @@ def create(
     grace_seconds: int,
     **promise: str,
 ) -> None:
-    """Write DIRECTORY/task.json, and a directory of secrets for each party.
+    """Write DIRECTORY/task.json from the public halves that each party made on its own host.
+
+    With --one-host the keys of all parties are made here: whoever controls this machine then
+    holds all of them, and the promise does not hold against it.
 
     \b
-    Example:
-      smoothdp task create smokers --protocol boolean-sum --epsilon 1 --delta 1e-6 --min-batch 1000
+    Examples:
+      smoothdp task create smokers --protocol boolean-sum --epsilon 1 --delta 1e-6
+        --min-batch 1000 --analyzer a.json --shuffler s.json --collector c.json --issuer i.json
+        --issuer-url https://issuer.example --origin analyser.example
+      smoothdp task create smokers --protocol boolean-sum --epsilon 1 --delta 1e-6
+        --min-batch 1000 --one-host
     """
     from smoothdp import services
 
@@ -117,11 +145,31 @@ def create(
         )
     require_positive("--epsilon", promise["epsilon"])
     names = read_domain(domain) if domain else []
-    if (protocol == "histogram") != bool(names) or (protocol == "real-sum") != bool(bounds):
+    if ("histogram" in protocol) != bool(names) or (protocol in BOUNDED) != bool(bounds):
         raise click.UsageError(
             "Expected --domain with a file of names for a histogram, --bounds for a real-sum, "
             f"and neither for a boolean-sum; got another choice for {protocol}. Give "
             "the option of that protocol alone."
+        )
+    if parties.given:
+        create_from_halves(
+            directory,
+            parties,
+            protocol=protocol.replace("-", "_"),
+            size=n_bits if protocol == "real-sum" else None,
+            bounds=bounds or (),
+            domain=names,
+            min_batch=min_batch,
+            windows=windows,
+            window_seconds=window_seconds,
+            grace_seconds=grace_seconds,
+            **promise,
+        )
+        return
+    if protocol not in FIRST_PROTOCOLS:
+        raise click.UsageError(
+            f"Expected --one-host, or the public halves of the parties, for {protocol}; got "
+            "neither. See smoothdp task keys."
         )
     key = services.PrivateKey.generate()
     made = services.create_task(
@@ -138,3 +186,6 @@ def create(
     )
     written = services.write_parties(directory, made, key)
     click.echo(f"Task {made.task_id.hex()} in {written.task}. Give its directories to each party.")
+
+
+task.add_command(keys)

@@ -5,13 +5,32 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from smoothdp.claims import ApproxDP
 from smoothdp.errors import LedgerError
 from smoothdp.ledger import Entry, Ledger
 from smoothdp.services.store.storage import make_private
-from smoothdp.services.wire.task import Task
+
+
+class Budgeted(Protocol):
+    """A task with a budget for its windows."""
+
+    @property
+    def task_id(self) -> bytes:
+        """Its name."""
+
+    @property
+    def guarantee(self) -> ApproxDP:
+        """What each window costs."""
+
+    @property
+    def budget_epsilon(self) -> str:
+        """What all windows may cost."""
+
+    @property
+    def budget_delta(self) -> str:
+        """What all windows may cost."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +58,7 @@ class TaskLedger:
         InvalidParameter: a file with another budget.
     """
 
-    def __init__(self, directory: Path, task: Task) -> None:
+    def __init__(self, directory: Path, task: Budgeted) -> None:
         self.path = directory / f"ledger-{task.task_id.hex()[:16]}.db"
         # SQLite would make it readable by others; its journals take the same rights.
         obstacle = make_private(self.path)

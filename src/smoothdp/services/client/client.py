@@ -5,12 +5,12 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any
 
 from smoothdp.errors import InvalidData, InvalidParameter
-from smoothdp.exact.parameters.numbers import exact_fraction, exact_int
+from smoothdp.exact.parameters.numbers import exact_int
 from smoothdp.exact.random.entropy import SystemRandom
+from smoothdp.services.client.datum import read_datum
 from smoothdp.services.client.outcomes import Kept, OutcomeStore
 from smoothdp.services.wire.envelope import (
     DUMMY,
@@ -157,42 +157,3 @@ def randomize(task: Task, datum: Any) -> tuple[int, ...]:
         other = source.below(last + 1)
         values[last], values[other] = values[other], values[last]
     return tuple(values)
-
-
-def read_datum(task: Task, datum: Any) -> Any:
-    """Return a user's datum as the protocol takes it: a bit, a share of the bounds, a bin."""
-    if task.protocol == "real_sum":
-        low, high = (Fraction(bound) for bound in task.bounds)
-        value = _number(datum)
-        if value is None:
-            raise _not_a("number")
-        return (min(max(value, low), high) - low) / (high - low)
-    if task.protocol == "histogram" and task.domain:
-        if datum not in task.domain:
-            raise InvalidData(
-                expected=f"one of the {len(task.domain)} names of the task",
-                got="another",
-                remedy="Map other values to one of them before sending",
-            )
-        return task.domain.index(datum)
-    most = task.size - 1 if task.protocol == "histogram" else 1
-    text = str(datum)
-    if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text) <= most):
-        raise _not_a(f"whole number from 0 to {most}")
-    return int(text)
-
-
-def _number(datum: Any) -> Fraction | None:
-    try:
-        return exact_fraction(datum, name="the datum")
-    except ValueError:
-        return None
-
-
-def _not_a(kind: str) -> InvalidData:
-    # The datum is private, on the user's own screen and in its logs too.
-    return InvalidData(
-        expected=f"a {kind}",
-        got="something else",
-        remedy="Nothing was sent; send what the task asks for",
-    )

@@ -19,6 +19,8 @@ from smoothdp.services.client.client import Client
 from smoothdp.services.client.collector import fetch_result, read_collector
 from smoothdp.services.client.outcomes import OutcomeStore
 from smoothdp.services.client.submit import submit
+from smoothdp.services.demo.windows_demo import WindowsDemonstration
+from smoothdp.services.formats.design.protocols import BINNED
 from smoothdp.services.shuffler.sealing import seal_window
 from smoothdp.services.shuffler.shuffler_party import ShufflerParty, issue_tokens
 from smoothdp.services.wire.calls import ServiceError, connect
@@ -177,11 +179,11 @@ def wait_for_result(
             time.sleep(0.05)
 
 
-def compare(demonstration: Demonstration, data: Sequence[Any]) -> str:
+def compare(demonstration: Demonstration | WindowsDemonstration, data: Sequence[Any]) -> str:
     """Return the estimates beside the truth, which only a demonstration knows.
 
     Args:
-        demonstration: what `demonstrate` returned.
+        demonstration: what `demonstrate` or `demonstrate_windows` returned.
         data: what it was given.
 
     Raises:
@@ -196,13 +198,13 @@ def compare(demonstration: Demonstration, data: Sequence[Any]) -> str:
     """
     document, task = demonstration.document, demonstration.task
     sure = 1 - Fraction(document["error_fails_with_probability"])
-    if task.protocol == "histogram":
+    if task.protocol in BINNED:
         counts, true = document["counts"], Counter(str(datum) for datum in data)
         error = document["error_of_all_counts"]
         names = sorted({*counts, *true}, key=lambda name: (-true[name], name))[:_ROWS]
         rows = [(name, counts.get(name, 0.0), float(true[name])) for name in names]
         covers = "all counts at once, those not listed too"
-    elif task.protocol == "real_sum":
+    elif task.bounds:
         low, high = (Fraction(bound) for bound in task.bounds)
         clipped = [min(max(exact_fraction(x, name="a datum"), low), high) for x in data]
         rows = [("mean", document["mean"], float(sum(clipped) / len(clipped)))]

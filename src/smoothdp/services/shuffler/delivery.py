@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import httpx
 
+from smoothdp.services.faults import Reach
 from smoothdp.services.operations.logs import Cause, PutOff
 from smoothdp.services.shuffler.shuffler import Shuffler
 from smoothdp.services.shuffler.shuffler_tables import DELIVERED, PURGED, SEALED
+from smoothdp.services.store.storage import Storage
 from smoothdp.services.wire.calls import ServiceError, ask
 
 Put: TypeAlias = Callable[[str, bytes], int]
@@ -18,12 +20,26 @@ Put: TypeAlias = Callable[[str, bytes], int]
 _DONE = (200, 201)
 
 
+class Delivering(Protocol):
+    """A shuffler with batches to hand over."""
+
+    @property
+    def storage(self) -> Storage:
+        """With the tables ``batch`` and ``batch_part``."""
+
+    @property
+    def reach(self) -> Reach:
+        """Called at the named points of `faults.POINTS`."""
+
+
 class DeliveryRefused(Exception):
     """The analyser refuses a batch for good: the batch is kept, and an operator must look."""
 
 
-def deliver_batches(shuffler: Shuffler, put: Put) -> int:
+def deliver_batches(shuffler: Delivering, put: Put, *, root: str = "/v1") -> int:
     """Offer every sealed batch and purge those acknowledged; return how many were.
+
+    ``root`` begins the paths of the protocol's version.
 
     A request or an answer that is lost leaves the batch as it is: it is offered again with
     the same bytes, which the analyser takes once.
@@ -37,7 +53,7 @@ def deliver_batches(shuffler: Shuffler, put: Put) -> int:
     refused: list[str] = []
     for batch_id, header in rows:
         try:
-            _offer_batch(shuffler, put, batch_id, header)
+            _offer_batch(shuffler, put, f"{root}/batches/{bytes(batch_id).hex()}", batch_id, header)
         except DeliveryRefused as error:
             refused.append(str(error))
     purge_delivered(shuffler)
@@ -46,8 +62,8 @@ def deliver_batches(shuffler: Shuffler, put: Put) -> int:
     return len(rows)
 
 
-def _offer_batch(shuffler: Shuffler, put: Put, batch_id: bytes, header: bytes) -> None:
-    _offer(put, f"/v1/batches/{batch_id.hex()}", header)
+def _offer_batch(shuffler: Delivering, put: Put, path: str, batch_id: bytes, header: bytes) -> None:
+    _offer(put, path, header)
     parts = shuffler.storage.read(
         "SELECT part FROM batch_part WHERE batch_id = ? ORDER BY part", (batch_id,)
     )
@@ -55,7 +71,7 @@ def _offer_batch(shuffler: Shuffler, put: Put, batch_id: bytes, header: bytes) -
         data = shuffler.storage.read(
             "SELECT bytes FROM batch_part WHERE batch_id = ? AND part = ?", (batch_id, part)
         )
-        _offer(put, f"/v1/batches/{batch_id.hex()}/parts/{part}", data[0][0])
+        _offer(put, f"{path}/parts/{part}", data[0][0])
         shuffler.reach("deliver: between parts")
     shuffler.reach("deliver: before acknowledgement")
     with shuffler.storage.transaction() as change:
@@ -67,7 +83,7 @@ def _offer_batch(shuffler: Shuffler, put: Put, batch_id: bytes, header: bytes) -
     shuffler.reach("purge: after commit")
 
 
-def purge_delivered(shuffler: Shuffler) -> None:
+def purge_delivered(shuffler: Delivering) -> None:
     """Make delivered batches unreadable in the files, and say so in their state."""
     waiting = shuffler.storage.read("SELECT batch_id FROM batch WHERE state = ?", (DELIVERED,))
     if waiting and shuffler.storage.forget():

@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
 
-from smoothdp.services.shuffler.shuffler import Shuffler, Upload
 from smoothdp.services.store.storage import StorageFull, StorageUnreachable
-from smoothdp.services.wire.calls import Outcome
 
 MOST_IN_GROUP = 1024
 MOST_WAITING = 8192
 
-_Waiting = tuple[Upload, "asyncio.Future[Outcome]"]
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
-class GroupCommit:
+class GroupCommit(Generic[Item, Result]):
     """Stores uploads in groups, one transaction each; every caller waits for its own group.
 
     A single upload is stored at once. Under load a group is what arrived during the last
     one, so the cost of making a commit durable is shared.
+
+    Args:
+        store: stores a group; what it returns of each is on disk then.
+        later: the answer that asks to come again: nothing was stored.
     """
 
-    def __init__(self, shuffler: Shuffler) -> None:
-        self._shuffler = shuffler
-        self._waiting: list[_Waiting] = []
+    def __init__(self, store: Callable[[Sequence[Item]], Sequence[Result]], later: Result) -> None:
+        self._store_group, self._later = store, later
+        self._waiting: list[tuple[Item, asyncio.Future[Result]]] = []
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
@@ -38,14 +43,14 @@ class GroupCommit:
             await asyncio.gather(self._task, return_exceptions=True)
         for _, answer in self._waiting:
             if not answer.done():
-                answer.set_result(Outcome.FULL)
+                answer.set_result(self._later)
         self._waiting = []
 
-    async def submit(self, upload: Upload) -> Outcome:
+    async def submit(self, upload: Item) -> Result:
         """Return what became of an upload, once that is on disk."""
         if len(self._waiting) >= MOST_WAITING:
-            return Outcome.FULL
-        answer: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+            return self._later
+        answer: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
         self._waiting.append((upload, answer))
         self._wake.set()
         return await answer
@@ -61,13 +66,12 @@ class GroupCommit:
                 self._wake.clear()
             await self._store(group)
 
-    async def _store(self, group: list[_Waiting]) -> None:
+    async def _store(self, group: list[tuple[Item, asyncio.Future[Result]]]) -> None:
+        outcomes: Sequence[Result]
         try:
-            outcomes = await asyncio.to_thread(
-                self._shuffler.accept, [upload for upload, _ in group]
-            )
+            outcomes = await asyncio.to_thread(self._store_group, [item for item, _ in group])
         except (StorageFull, StorageUnreachable):
-            outcomes = [Outcome.FULL] * len(group)
+            outcomes = [self._later] * len(group)
         except Exception as error:  # a group that fails must not end the service
             for _, answer in group:
                 if not answer.done():
@@ -76,7 +80,7 @@ class GroupCommit:
         except asyncio.CancelledError:
             for _, answer in group:
                 if not answer.done():
-                    answer.set_result(Outcome.FULL)
+                    answer.set_result(self._later)
             raise
         for (_, answer), outcome in zip(group, outcomes, strict=True):
             if not answer.done():

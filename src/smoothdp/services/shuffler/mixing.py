@@ -25,16 +25,18 @@ from smoothdp.services.wire.envelope import SLOT_BYTES
 from smoothdp.shuffle import UniformShuffler
 from smoothdp.types import ByteArray
 
-SLOTS_AT_ONCE = 4_000_000
-"""Slots of one bucket, on average: 208 MB, of which sealing holds about three copies."""
+BYTES_AT_ONCE = 208_000_000
+"""Bytes of one bucket, on average, of which sealing holds about three copies."""
 _MOST_BUCKETS = 256
 
 Read = Callable[[], Iterable[bytes]]
 """Yields all slots in pieces, joined; the same at every call."""
 
 
-def mixed(read: Read, count: int, *, at_once: int = SLOTS_AT_ONCE) -> Iterator[bytes]:
-    """Yield ``count`` slots in a uniform order, in pieces.
+def mixed(
+    read: Read, count: int, *, at_once: int | None = None, width: int = SLOT_BYTES
+) -> Iterator[bytes]:
+    """Yield ``count`` slots of so many bytes in a uniform order, in pieces.
 
     Raises:
         OutOfReach: more than 256 times ``at_once`` slots.
@@ -44,6 +46,8 @@ def mixed(read: Read, count: int, *, at_once: int = SLOTS_AT_ONCE) -> Iterator[b
     >>> sorted(order[::52]) == list(range(9))
     True
     """
+    if at_once is None:
+        at_once = BYTES_AT_ONCE // width
     bits = max(0, (-(-count // at_once) - 1).bit_length())
     if 1 << bits > _MOST_BUCKETS:
         raise OutOfReach(
@@ -53,7 +57,7 @@ def mixed(read: Read, count: int, *, at_once: int = SLOTS_AT_ONCE) -> Iterator[b
         )
     buckets = _drawn(count, bits)
     for bucket in range(1 << bits):
-        yield _shuffled(_collected(read, buckets, bucket))
+        yield _shuffled(_collected(read, buckets, bucket, width))
 
 
 def _drawn(count: int, bits: int) -> ByteArray:
@@ -63,12 +67,12 @@ def _drawn(count: int, bits: int) -> ByteArray:
     return np.right_shift(np.frombuffer(os.urandom(count), np.uint8), np.uint8(8 - bits))
 
 
-def _collected(read: Read, buckets: ByteArray, bucket: int) -> ByteArray:
+def _collected(read: Read, buckets: ByteArray, bucket: int, width: int) -> ByteArray:
     """Return the slots of a bucket, one a row, in the order in which they are read."""
-    table = np.empty((int(np.count_nonzero(buckets == bucket)), SLOT_BYTES), dtype=np.uint8)
+    table = np.empty((int(np.count_nonzero(buckets == bucket)), width), dtype=np.uint8)
     first = filled = 0
     for chunk in read():
-        rows = np.frombuffer(chunk, dtype=np.uint8).reshape(-1, SLOT_BYTES)
+        rows = np.frombuffer(chunk, dtype=np.uint8).reshape(-1, width)
         chosen = rows[buckets[first : first + len(rows)] == bucket]
         table[filled : filled + len(chosen)] = chosen
         first, filled = first + len(rows), filled + len(chosen)

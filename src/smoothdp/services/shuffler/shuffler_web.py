@@ -57,7 +57,7 @@ def shuffler_app(
         operations: notes what became of a round, and is asked at the admin port.
         more: routes beside these, such as those of a poll page.
     """
-    group = GroupCommit(shuffler)
+    group = GroupCommit(shuffler.accept, Outcome.FULL)
 
     async def keys(_: Request) -> Response:
         key_id, public = await asyncio.to_thread(shuffler.keys.active)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -47,6 +48,8 @@ class Answer:
 
     status: int
     body: bytes
+    seconds: float | None = None
+    """In how many seconds to ask again, if the service says so (Retry-After)."""
 
     def document(self) -> dict[str, Any]:
         """Return the body as a JSON object, or raise ServiceError."""
@@ -63,8 +66,16 @@ class Answer:
         return document
 
     def words(self) -> str:
-        """Return the status and the start of the body, without what could steer a terminal."""
+        """Return the status and the start of the body, without what could steer a terminal.
+
+        Of a problem document (RFC 9457) that is its title.
+
+        >>> Answer(410, b'{"type": "urn:esa:2:over", "title": "The window is over"}').words()
+        '410 The window is over'
+        """
         text = self.body[:_MOST_WORDS].decode("utf-8", "replace")
+        with suppress(ValueError, RecursionError, KeyError, TypeError):
+            text = str(json.loads(text)["title"])
         return f"{self.status} {shown_words(text)}".strip()
 
 
@@ -74,32 +85,47 @@ def shown_words(text: str) -> str:
 
 
 def ask(
-    http: httpx.Client, method: str, path: str, *, token: str = "", body: bytes = b""
+    http: httpx.Client,
+    method: str,
+    path: str,
+    *,
+    token: str = "",
+    body: bytes = b"",
+    media_type: str = "",
+    most: int = _MOST_ANSWER,
 ) -> Answer:
-    """Send a request and return the answer.
+    """Send a request and return the answer, read up to ``most`` bytes.
 
     Raises:
         ServiceError: no answer, or one that is longer than anything that is meant.
     """
     headers = {"authorization": f"Bearer {token}"} if token else {}
+    if media_type:
+        headers["content-type"] = media_type
     data = bytearray()
     try:
         with http.stream(method, path, content=body or None, headers=headers) as answer:
             for chunk in answer.iter_bytes(1 << 16):
                 data += chunk
-                if len(data) > _MOST_ANSWER:
+                if len(data) > most:
                     raise ServiceError(
-                        expected=f"at most {_MOST_ANSWER} bytes",
+                        expected=f"at most {most} bytes",
                         got="more",
                         remedy="Check the address",
                     )
-        return Answer(answer.status_code, bytes(data))
+        return Answer(answer.status_code, bytes(data), _seconds(answer.headers))
     except httpx.TransportError as error:
         raise Unreachable(
             expected=f"an answer from {http.base_url}",
             got=f"none ({type(error).__name__})",
             remedy="Check the address, and that the service runs there",
         ) from None
+
+
+def _seconds(headers: httpx.Headers) -> float | None:
+    """Return Retry-After in its form of whole seconds (RFC 9110, 10.2.3)."""
+    text = headers.get("retry-after", "")
+    return float(text) if text.isascii() and text.isdigit() and len(text) < 7 else None
 
 
 def connect(url: str, *, trust: Trust | None = None) -> httpx.Client:

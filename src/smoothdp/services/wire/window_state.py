@@ -8,8 +8,24 @@ know why there is no batch: that is the shuffler's knowledge.
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Protocol
 
-from smoothdp.services.wire.task import Task
+
+class Windowed(Protocol):
+    """A task with windows."""
+
+    @property
+    def window_seconds(self) -> int:
+        """Length of a window."""
+
+    @property
+    def grace_seconds(self) -> int:
+        """How late a report may come."""
+
+    @property
+    def min_batch(self) -> int:
+        """Users in the smallest batch."""
+
 
 NOT_BEGUN, OPEN, LATE, NO_BATCH = "not begun", "open", "taking late reports", "no batch"
 ARRIVING, COUNTING = "arriving", "counting"
@@ -17,7 +33,7 @@ ARRIVING, COUNTING = "arriving", "counting"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def missing_state(task: Task, window: int, *, batch_has_come: bool | None, now: float) -> str:
+def missing_state(task: Windowed, window: int, *, batch_has_come: bool | None, now: float) -> str:
     """Return the state of a window without a result.
 
     Args:
@@ -34,7 +50,7 @@ def missing_state(task: Task, window: int, *, batch_has_come: bool | None, now: 
     return LATE if now < start + task.window_seconds + task.grace_seconds else NO_BATCH
 
 
-def missing_sentence(task: Task, window: int, *, state: str, now: float) -> str:
+def missing_sentence(task: Windowed, window: int, *, state: str, now: float) -> str:
     """Return why there is no result, and what to do, for a state that an analyser named.
 
     >>> from smoothdp.services.wire.task_request import create_task

@@ -1,0 +1,85 @@
+"""A pass and an invitation at work; ``smoothdp look-up``: whether a report is in the batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+def take_part(
+    datum: str,
+    task: Path,
+    shuffler: str,
+    pass_file: Path,
+    *,
+    invitation: Path | None,
+    issuer: str | None,
+    cache: Sequence[str],
+    person: str,
+) -> None:
+    """Take part in the present window with a pass, and an invitation where there is an issuer."""
+    from smoothdp import services
+
+    agreed = services.read_window_task(task)
+    own_pass = services.read_token(pass_file)
+    invited = "" if invitation is None else services.read_token(invitation)
+    if own_pass == invited:
+        raise click.UsageError(
+            "Expected a pass and an invitation, which differ; got one for both. Ask who runs the "
+            "other side for its own."
+        )
+    part = services.take_part(
+        agreed,
+        datum,
+        shuffler=shuffler,
+        pass_secret=own_pass,
+        invitation=invited,
+        issuer=issuer,
+        caches=cache,
+        person=person,
+    )
+    if part.before:
+        click.echo(
+            f"A report of window {part.window} was accepted before: nothing was sent now. If "
+            "another person answers, give --person.",
+            err=True,
+        )
+    click.echo(f"Accepted for window {part.window}.")
+
+
+@click.command("look-up")
+@click.argument("window", type=click.IntRange(0, 2**32 - 1))
+@click.option("--task", type=click.Path(path_type=Path), required=True, help="The file task.json.")
+@click.option("--result", type=_FILE, required=True, help="The result with its signature.")
+@click.option("--shuffler", help="Address of the shuffler, which has the marks.")
+@click.option("--marks", type=_FILE, help="A copy of the file of marks instead.")
+@click.option("--person", default="me", help="As it was given to submit.")
+def look_up(
+    window: int, task: Path, result: Path, shuffler: str | None, marks: Path | None, person: str
+) -> None:
+    """Say whether the report that was sent from here is in the batch of WINDOW.
+
+    The marks are one file for everybody, so asking for it names nobody's report. Its hash is in
+    what the shuffler and the analyser signed. The status is 1 if the report is not in the batch.
+
+    \b
+    Example:
+      smoothdp look-up 20778 --task task.json --result 20778.json --shuffler http://127.0.0.1:8601
+    """
+    from smoothdp import services
+
+    said = services.look_up_report(
+        services.read_window_task(task),
+        window,
+        result=result.read_bytes(),
+        shuffler=shuffler,
+        marks=None if marks is None else marks.read_bytes(),
+        person=person,
+    )
+    click.echo(str(said))
+    if said is not services.Standing.INCLUDED:
+        raise SystemExit(1)

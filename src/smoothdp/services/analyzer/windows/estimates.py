@@ -1,0 +1,85 @@
+"""The estimate of a batch from its tally, with its error, for each protocol of a task."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from smoothdp.services.formats.design.protocols import BINNED, BOUNDED
+from smoothdp.services.formats.task import Task
+from smoothdp.shuffle import BooleanSum, RealSum
+from smoothdp.shuffle.accounting.float_estimates import scaled_estimate
+from smoothdp.shuffle.messages import ReadMessages
+
+FAILURE_PROBABILITY = "0.05"
+Tally = Mapping[int, int]
+
+
+def estimate_of(task: Task, *, users: int, tally: Tally) -> dict[str, Any]:
+    """Return the estimate, how wrong it may be, and how far one false user moves it.
+
+    The error is that of the noise of users who all follow the protocol.
+    """
+    if task.protocol in BINNED:
+        return _counts(task, users, tally)
+    document = _sum(task, users, tally)
+    document["error_fails_with_probability"] = FAILURE_PROBABILITY
+    if task.protocol in BOUNDED and task.bounds:
+        low, high = (Fraction(bound) for bound in task.bounds)
+        document["mean"], document["error_of_mean"] = scaled_estimate(
+            document["sum"], document["error_of_sum"], factor=(high - low) / users, offset=low
+        )
+    return document
+
+
+def _sum(task: Task, users: int, tally: Tally) -> dict[str, Any]:
+    protocol: Any = task.collect(users)
+    most: float | None = None
+    if isinstance(protocol, BooleanSum | RealSum):
+        total = protocol.estimate_from_total(
+            tally.get(1, 0), n_messages=tally.get(0, 0) + tally.get(1, 0)
+        )
+        # A false user sends all messages of a real sum alike: each counts 1/bits of the gain.
+        most = float(1 / (1 - 2 * protocol.flip_probability))
+    else:
+        total = protocol.estimate(_read(task, tally))
+        if task.protocol == "paired_count":
+            most = (task.slots + 1) / 2
+    document = {"sum": total, "error_of_sum": protocol.error(FAILURE_PROBABILITY)}
+    if most is not None:
+        document["most_one_false_user_moves_the_sum"] = most
+    else:
+        document["one_false_user_moves_the_sum"] = "to any value, unseen"
+    return document
+
+
+def _counts(task: Task, users: int, tally: Tally) -> dict[str, Any]:
+    protocol: Any = task.collect(users)
+    if task.protocol == "paired_histogram":
+        estimate = protocol.estimate(_read(task, tally))
+    else:
+        counts = np.array([tally.get(value, 0) for value in range(task.size)], dtype=np.int64)
+        # The document says it where users sent no noise.
+        estimate = protocol.estimate_counts(counts, warn=False)
+    names = task.domain or tuple(str(value) for value in range(task.size))
+    document = {
+        "counts": {names[value]: count for value, count in sorted(estimate.counts.items())},
+        "error_of_all_counts": protocol.error(FAILURE_PROBABILITY, simultaneous=True),
+        "error_fails_with_probability": FAILURE_PROBABILITY,
+        "most_one_false_user_moves_a_count": task.slots,
+    }
+    if task.protocol == "histogram":
+        document["most_one_silent_user_lowers_every_count"] = 1
+    return document
+
+
+def _read(task: Task, tally: Tally) -> ReadMessages:
+    """Return the messages of a tally as the protocol reads them; dummies are left out."""
+    values = [(value, n) for value, n in sorted(tally.items()) if 0 <= value < task.design.n_values]
+    repeated = np.repeat(
+        np.array([value for value, _ in values], dtype=np.int64), [n for _, n in values]
+    )
+    return ReadMessages(values=repeated, rejected={}, n_missing=0)

@@ -1,0 +1,261 @@
+"""What a client of esa/2 keeps: one row per window, which decides all that is ever sent.
+
+The row is on disk before the first byte leaves, and no retry draws again. It never holds the
+datum, what it was randomised to, or an ephemeral key.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from smoothdp.errors import InvalidData
+from smoothdp.services.client.user_folder import client_folder
+from smoothdp.services.store.migrations import Schema
+from smoothdp.services.store.storage import SqliteStorage
+
+OUTCOMES_FILE = "windows.sqlite"
+
+DRAWN = "drawn"
+"""Slots and seed are stored; nothing that was sent names a slot."""
+FINAL = "final"
+"""The report is stored and the seed erased; it may have left."""
+SENT = "sent"
+"""The shuffler has it."""
+ENDED = "ended"
+"""A token was refused: nothing was sent, and nothing will be."""
+ANSWERED = "marks"
+"""The window is over, the shuffler has said that it has the report; its marks are left."""
+UNSURE = "marks of a report without an answer"
+"""The window is over; the report may have reached the shuffler."""
+MISSED = "missed"
+"""The window is over; nothing was sent."""
+
+_FIRST = """
+CREATE TABLE IF NOT EXISTS card (
+  task_id BLOB, window INTEGER, digest BLOB NOT NULL, signed BLOB,
+  PRIMARY KEY (task_id, window)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS outcome (
+  task_id BLOB, window INTEGER, name TEXT, card_digest BLOB NOT NULL, slots BLOB, seed BLOB,
+  report BLOB, marks BLOB, state TEXT NOT NULL,
+  PRIMARY KEY (task_id, window, name)) WITHOUT ROWID;
+"""
+_SCHEMA = Schema((_FIRST,))
+_KEY = "task_id = ? AND window = ? AND name = ?"
+_KEPT = "card_digest, slots, seed, report, marks, state"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Kept:
+    """A row: what one name sends in one window.
+
+    Attributes:
+        card_digest: of the card that everything was sealed to.
+        slots: the sealed slots joined, ascending; empty once they are in the report.
+        seed: what salts and blindings follow from; empty once all tokens are final.
+        report: the bytes to seal to the gateway; empty before, and once the window is over.
+        marks: the marks of its slots joined, once the window is over.
+        state: one of the states of this file.
+    """
+
+    card_digest: bytes
+    slots: bytes
+    seed: bytes
+    report: bytes
+    marks: bytes
+    state: str
+
+    @property
+    def acknowledged(self) -> bool:
+        """Whether the shuffler has said that it has the report."""
+        return self.state in (SENT, ANSWERED)
+
+    def __repr__(self) -> str:
+        return f"Kept({self.state})"
+
+
+class OutcomeStore:
+    """The rows of a user of this machine in one SQLite file, which its owner alone reads.
+
+    Args:
+        path: the file; made if it is not there.
+
+    Raises:
+        InvalidData: a link, another kind of file, or a path where no file can be made.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     store = OutcomeStore(folder + "/windows.sqlite")
+    ...     store.keep_card(b"task", 7, digest=b"digest", signed=b"card")
+    ...     first = store.keep(b"task", 7, "me", card_digest=b"digest", slots=b"1", seed=b"s")
+    ...     again = store.keep(b"task", 7, "me", card_digest=b"digest", slots=b"2", seed=b"t")
+    ...     store.close()
+    >>> again.slots, again
+    (b'1', Kept(drawn))
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        self._storage = SqliteStorage(path, _SCHEMA)
+        # The name of a new file is on disk with the folder alone.
+        _sync(Path(path).parent)
+        # Ends what a program that was stopped in between had begun to erase.
+        self._storage.forget()
+
+    @classmethod
+    def of_user(cls) -> OutcomeStore:
+        """Return the store of this user of the machine: the same one from every folder.
+
+        It is ``$XDG_STATE_HOME/smoothdp/clients/windows.sqlite``, without that variable under
+        ``~/.local/state``.
+
+        Raises:
+            InvalidData: a folder that cannot be made, or is somebody else's.
+        """
+        return cls(client_folder() / OUTCOMES_FILE)
+
+    def card(self, task_id: bytes, window: int) -> bytes | None:
+        """Return the signed card of a window that was stored, or None."""
+        rows = self._storage.read(
+            "SELECT signed FROM card WHERE task_id = ? AND window = ? AND signed IS NOT NULL",
+            (task_id, window),
+        )
+        return bytes(rows[0][0]) if rows else None
+
+    def keep_card(self, task_id: bytes, window: int, *, digest: bytes, signed: bytes) -> None:
+        """Keep the card of a window, of which there is one for ever.
+
+        Raises:
+            InvalidData: another card was stored for this window.
+        """
+        with self._storage.transaction() as change:
+            change.change(
+                "INSERT OR IGNORE INTO card (task_id, window, digest, signed) VALUES (?, ?, ?, ?)",
+                (task_id, window, digest, signed),
+            )
+            stored = change.execute(
+                "SELECT digest FROM card WHERE task_id = ? AND window = ?", (task_id, window)
+            )[0][0]
+        if bytes(stored) != digest:
+            raise InvalidData(
+                expected=f"the card of window {window} that this machine has seen",
+                got="another card",
+                remedy=(
+                    "Nothing was sent. Two cards for one window tell people apart: compare "
+                    "with others, and ask who runs the services"
+                ),
+            )
+
+    def get(self, task_id: bytes, window: int, name: str) -> Kept | None:
+        """Return what was kept, or None."""
+        rows = self._storage.read(
+            f"SELECT {_KEPT} FROM outcome WHERE {_KEY}", (task_id, window, name)
+        )
+        if not rows:
+            return None
+        digest, slots, seed, report, marks = (bytes(value or b"") for value in rows[0][:-1])
+        return Kept(digest, slots, seed, report, marks, str(rows[0][-1]))
+
+    def keep(
+        self,
+        task_id: bytes,
+        window: int,
+        name: str,
+        *,
+        card_digest: bytes,
+        slots: bytes,
+        seed: bytes,
+        report: bytes = b"",
+    ) -> Kept:
+        """Keep a draw unless there is one; return the row that counts, on disk by then.
+
+        Args:
+            task_id, window, name: what it is kept under.
+            card_digest: of the card that the slots are sealed to.
+            slots: the sealed slots; empty with a report.
+            seed: 32 fresh bytes; empty with a report.
+            report: the whole report, where no issuer signs anything.
+        """
+        with self._storage.transaction() as change:
+            change.change(
+                "INSERT OR IGNORE INTO outcome (task_id, window, name, card_digest, slots, seed, "
+                "report, state) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    *(task_id, window, name, card_digest),
+                    *(slots or None, seed or None, report or None, FINAL if report else DRAWN),
+                ),
+            )
+        kept = self.get(task_id, window, name)
+        assert kept is not None
+        return kept
+
+    def keep_report(self, task_id: bytes, window: int, name: str, report: bytes) -> None:
+        """Keep the report and erase the seed, in one transaction; then overwrite the log too."""
+        self._change(
+            task_id, window, name, DRAWN, report=report, slots=None, seed=None, state=FINAL
+        )
+        self._storage.forget()
+
+    def keep_end(self, task_id: bytes, window: int, name: str) -> None:
+        """Keep that a window is over for this name before anything was sent; destroy the draw."""
+        self._change(task_id, window, name, DRAWN, slots=None, seed=None, state=ENDED)
+        self._storage.forget()
+
+    def keep_sent(self, task_id: bytes, window: int, name: str) -> None:
+        """Keep that the shuffler has the report."""
+        self._change(task_id, window, name, FINAL, state=SENT)
+
+    def live_before(self, task_id: bytes, window: int) -> list[tuple[int, str]]:
+        """Return the windows before one, with names, whose reports are not destroyed yet."""
+        rows = self._storage.read(
+            "SELECT window, name FROM outcome WHERE task_id = ? AND window < ? AND "
+            "state IN (?, ?, ?) ORDER BY window, name",
+            (task_id, window, DRAWN, FINAL, SENT),
+        )
+        return [(int(row[0]), str(row[1])) for row in rows]
+
+    def keep_marks(self, task_id: bytes, window: int, name: str, marks: bytes) -> None:
+        """Put marks in the place of a report whose window is over.
+
+        That there was one stays: a clock that was wrong for a while makes no second draw.
+        """
+        row = (task_id, window, name)
+        for before, after in ((SENT, ANSWERED), (FINAL, UNSURE)):
+            self._change(*row, before, report=None, marks=marks, state=after)
+        self._change(*row, DRAWN, slots=None, seed=None, state=MISSED)
+
+    def forget_before(self, task_id: bytes, window: int) -> None:
+        """Delete the cards of windows before one, and make what was destroyed unreadable.
+
+        Their digests stay: no window ever has a second card here.
+        """
+        with self._storage.transaction() as change:
+            change.change(
+                "UPDATE card SET signed = NULL WHERE task_id = ? AND window < ? AND "
+                "signed IS NOT NULL",
+                (task_id, window),
+            )
+        self._storage.forget()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._storage.close()
+
+    def _change(
+        self, task_id: bytes, window: int, name: str, before: str, /, **values: bytes | str | None
+    ) -> None:
+        """Change columns of a row that is in a state; in another state it stays as it is."""
+        columns = ", ".join(f"{column} = ?" for column in values)
+        with self._storage.transaction() as change:
+            change.change(
+                f"UPDATE outcome SET {columns} WHERE {_KEY} AND state = ?",
+                (*values.values(), task_id, window, name, before),
+            )
+
+
+def _sync(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,213 @@
+"""A report on its way: card, tokens, sealed report; every step again until it is done."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import httpx
+
+from smoothdp.errors import InvalidData, SmoothdpError
+from smoothdp.services.client.windows.client import Client, checked_card
+from smoothdp.services.client.windows.outcomes import DRAWN, ENDED, FINAL, SENT
+from smoothdp.services.formats.task import Task
+from smoothdp.services.wire.calls import Answer, ServiceError, Unreachable, ask
+
+TOKEN_REQUESTS = "application/vnd.esa.token-requests"
+SEALED_REPORT = "application/vnd.esa.sealed-report"
+USED = (
+    "This invitation was used in this window, from another device or by somebody else. Finish "
+    "there, or take part in the next window"
+)
+_MOST_WAIT = 310.0
+_NEXT = "Take part in the next window"
+_CLOCK = "Set this machine's clock right, or wait for the window to begin"
+_ISSUER = {
+    401: "Ask who runs the analyser for an invitation of this task",
+    404: "This window has no card, or another issuer serves the task; check the address",
+    409: USED,
+    410: f"The window is over. {_NEXT}",
+    425: _CLOCK,
+    429: f"The issuer has answered this request six times. {_NEXT}",
+}
+_SHUFFLER = {
+    401: "Ask who runs the shuffler for a pass of this task",
+    403: "The shuffler does not take the tokens: tell who runs the analyser and the shuffler",
+    404: "This shuffler has another card for the window, or serves another task",
+    409: (
+        "Another report came with this pass in this window, or this report with another pass. "
+        f"Give the pass of before, or: {_NEXT}"
+    ),
+    410: f"The window is over. {_NEXT}",
+    425: _CLOCK,
+    429: f"Too many reports of this pass were not good. {_NEXT}",
+}
+Pause = Callable[[float], None]
+
+
+def submit(
+    client: Client,
+    datum: Any,
+    *,
+    shuffler: httpx.Client,
+    pass_secret: str,
+    issuer: httpx.Client | None = None,
+    invitation: str = "",
+    caches: Sequence[httpx.Client] = (),
+    window: int | None = None,
+    attempts: int = 5,
+    pause: Pause = time.sleep,
+) -> int:
+    """Take part in a window: draw, ask for tokens, hand in; return the window.
+
+    Calling again goes on where it stopped: with the same slots, the same request, the same
+    report under a fresh seal. Nothing goes to the shuffler before all tokens are good.
+
+    Args:
+        client: who takes part.
+        datum: as the protocol takes it; without a meaning once something is stored.
+        shuffler: a connection to the shuffler.
+        pass_secret: the shuffler's secret of this person.
+        issuer: a connection to the issuer, if the task has one.
+        invitation: the issuer's secret of this person.
+        caches: where else to ask for the card, before the issuer.
+        window: the present one by default.
+        attempts: how often each request is made.
+        pause: waits so many seconds.
+
+    Raises:
+        InvalidData: a datum outside the task's domain, a card or token that is not good.
+        ServiceError: a service refused, or did not answer; calling again is safe.
+    """
+    task = client.task
+    at = client.window_now() if window is None else window
+    if task.issuer is not None and issuer is None:
+        raise InvalidData(
+            expected="a connection to the issuer of the task",
+            got="none",
+            remedy=f"Connect to {task.issuer.url}",
+        )
+    path = f"{task.task_id.hex()}/{at}"
+    kept = client.kept(at)
+    if kept is None:
+        sources = [*caches, shuffler if issuer is None else issuer]
+        card = fetch_card(sources, task=task, window=at, attempts=attempts, pause=pause)
+        kept = client.take_part(datum, card=card, window=at)
+    if kept.state == DRAWN:
+        assert issuer is not None
+        request = client.token_request(at)
+        tokens = _until_answered(
+            lambda: ask(
+                *(issuer, "POST", f"/v2/tokens/{path}"),
+                token=invitation,
+                body=request,
+                media_type=TOKEN_REQUESTS,
+            ),
+            wanted=200,
+            expected="the issuer to answer",
+            remedies=_ISSUER,
+            attempts=attempts,
+            pause=pause,
+        )
+        client.finish(at, tokens.body)
+        kept = client.kept(at)
+        assert kept is not None
+    if kept.state == FINAL:
+        _until_answered(
+            lambda: ask(
+                *(shuffler, "POST", f"/v2/reports/{path}"),
+                token=pass_secret,
+                body=client.sealed_report(at),
+                media_type=SEALED_REPORT,
+            ),
+            wanted=202,
+            expected="the shuffler to take the report",
+            remedies=_SHUFFLER,
+            attempts=attempts,
+            pause=pause,
+        )
+        client.accepted(at)
+    elif kept.state != SENT:
+        ended = kept.state == ENDED
+        raise InvalidData(
+            expected="a window that is not over for this person",
+            got="one whose tokens were refused" if ended else "one that was destroyed here",
+            remedy=f"Nothing was sent now. {_NEXT}",
+        )
+    return at
+
+
+def fetch_card(
+    sources: Sequence[httpx.Client],
+    *,
+    task: Task,
+    window: int,
+    attempts: int = 5,
+    pause: Pause = time.sleep,
+) -> bytes:
+    """Return the signed card of a window from the first source that has a good one.
+
+    Raises:
+        ServiceError: the last source has none.
+        InvalidData: the last source has one that is not good.
+    """
+    problem: SmoothdpError = InvalidData(
+        expected="somewhere to ask for the card", got="nowhere", remedy="Give a connection"
+    )
+    for source in sources:
+        request = partial(ask, source, "GET", f"/v2/tasks/{task.task_id.hex()}/cards/{window}")
+        try:
+            card = _until_answered(
+                request,
+                wanted=200,
+                expected=f"the card of window {window}",
+                remedies={404: "There is no card of this window yet, or it is over"},
+                attempts=attempts,
+                pause=pause,
+            ).body
+            checked_card(card, task, window)
+        except (ServiceError, InvalidData) as error:
+            problem = error
+            continue
+        return card
+    raise problem
+
+
+def _until_answered(
+    request: Callable[[], Answer],
+    *,
+    wanted: int,
+    expected: str,
+    remedies: dict[int, str],
+    attempts: int,
+    pause: Pause,
+) -> Answer:
+    """Make a request until it has the wanted answer, or one that another attempt cannot mend."""
+    problem = ServiceError(
+        expected="an attempt to send",
+        got=f"attempts={attempts}",
+        remedy="Give attempts of at least 1",
+    )
+    waited = False
+    for attempt in range(attempts):
+        if attempt:
+            pause(min(30.0, 0.2 * 2**attempt))
+        try:
+            answer = request()
+            if answer.status == 425 and not waited and (answer.seconds or _MOST_WAIT) < _MOST_WAIT:
+                # It names a time: for a clock a little ahead of its own.
+                waited = True
+                pause(answer.seconds or 0.0)
+                answer = request()
+        except Unreachable as error:
+            problem = error
+            continue
+        if answer.status == wanted:
+            return answer
+        remedy = remedies.get(answer.status, "Try again: the same is sent")
+        problem = ServiceError(expected=expected, got=answer.words(), remedy=remedy)
+        if answer.status < 500 and answer.status != 408:
+            break
+    raise problem

@@ -1,0 +1,1 @@
+"""The issuer: cards and tokens for people, a key per window beside the list of who asked."""

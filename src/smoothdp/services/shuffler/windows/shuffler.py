@@ -1,0 +1,253 @@
+"""The shuffler: one report a pass and window, opened and checked before it is stored."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Container, Sequence
+from itertools import repeat
+
+from smoothdp.services.faults import Reach, pass_by
+from smoothdp.services.formats.card import Card
+from smoothdp.services.formats.reading import DecodeError
+from smoothdp.services.formats.report import Report, open_report, record_bytes
+from smoothdp.services.formats.secrets import check_secret, tag
+from smoothdp.services.formats.signing import SigningKey
+from smoothdp.services.formats.slot_tokens import SlotTokens
+from smoothdp.services.formats.task import Task
+from smoothdp.services.operations.clock_guard import ClockGuard, Verdict
+from smoothdp.services.shuffler.windows.gateway_cards import GatewayCards
+from smoothdp.services.shuffler.windows.ingest import (
+    HELD,
+    OpenedReport,
+    Taken,
+    store_group,
+    what_became,
+)
+from smoothdp.services.shuffler.windows.tables import EXPIRED, OPEN, SEALED
+from smoothdp.services.store.erasable_keys import ErasableKeys
+from smoothdp.services.store.storage import Row, Storage
+
+MOST_UNSIGNED = 5
+"""Reports whose signatures are not good, under one pass in one window, that are looked at."""
+
+
+KEPT_SECONDS = 30 * 86_400
+"""How long marks and counts of a window are kept after its end and grace."""
+
+
+class WindowShuffler:
+    """Ingest of one task: pass, outer layer, order, repetition, signatures, then the disk.
+
+    Args:
+        storage: with the tables of `WINDOWS_SCHEMA`.
+        task: what it serves.
+        keys: where the gateway keys are, so that they can be erased.
+        sign_key: the one that the task names.
+        pass_key: what passes are made from.
+        clocks: nothing is closed unless two of them agree.
+        revoked: identifiers of passes that count no more.
+        reach: called at the named points of `faults.POINTS`.
+    """
+
+    def __init__(
+        self,
+        storage: Storage,
+        *,
+        task: Task,
+        keys: ErasableKeys,
+        sign_key: SigningKey,
+        pass_key: bytes,
+        clocks: ClockGuard,
+        revoked: Container[bytes] = frozenset(),
+        reach: Reach = pass_by,
+    ) -> None:
+        self.storage, self.task, self.sign_key = storage, task, sign_key
+        self.clocks, self.reach = clocks, reach
+        self.cards = GatewayCards(storage, keys=keys, task=task, sign_key=sign_key, reach=reach)
+        self.record_bytes = record_bytes(task.signed)
+        self._pass_key, self._revoked = pass_key, revoked
+        self._unsigned: Counter[tuple[int, bytes]] = Counter()
+        self._held: dict[int, int] = {}
+        self._counting = threading.Lock()
+
+    # ---- before the body is read ------------------------------------------------------------
+
+    def sender(self, secret: str) -> bytes | None:
+        """Return the identifier of a pass, or None if it is none or was revoked."""
+        identity = check_secret(secret, key=self._pass_key, use="pass", task_id=self.task.task_id)
+        return None if identity is None or identity in self._revoked else identity
+
+    def verdict(self, window: int, *, after: float = 0.0) -> Verdict:
+        """Return what two clocks say about the end of a window with its grace, and some more."""
+        task = self.task
+        return self.clocks.verdict((window + 1) * task.window_seconds + task.grace_seconds + after)
+
+    def takes(self, window: int) -> Taken | None:
+        """Return why a window takes no reports now, or None."""
+        verdict = self.verdict(window)
+        if verdict is Verdict.HOLD:
+            return Taken.LATER
+        if self.clocks.now() < window * self.task.window_seconds:
+            return Taken.TOO_EARLY
+        rows = self._window_row(window)
+        if not rows:
+            return Taken.UNKNOWN
+        return Taken.CLOSED if verdict is Verdict.CLOSE or rows[0][0] != OPEN else None
+
+    # ---- the report --------------------------------------------------------------------------
+
+    def judge(self, window: int, sender: bytes, sealed: bytes) -> OpenedReport | Taken:
+        """Open a report and check it; what is returned opened may be stored.
+
+        In this order: outer layer, form and order of slots; the card; whether the pass has sent
+        this report or another one; signatures, at most `MOST_UNSIGNED` times in vain.
+        """
+        self.reach("ingest: before opening")
+        opened, rows = self.cards.opened(window), self._window_row(window)
+        if opened is None or not rows:
+            return self.takes(window) or Taken.CLOSED
+        if rows[0][0] != OPEN:
+            return Taken.CLOSED
+        signed, key = opened
+        try:
+            report = open_report(sealed, signed.card, key)
+        except DecodeError:
+            return Taken.MALFORMED
+        if len(report.slots) != self.task.slots:
+            return Taken.MALFORMED
+        if report.card_digest != signed.card.digest:
+            return Taken.UNKNOWN
+        task_window = (self.task.task_id, window)
+        sender_tag = tag(bytes(rows[0][1]), sender)
+        held = self.storage.read(HELD, (*task_window, sender_tag))
+        if held:
+            return what_became(held, report.report_id)
+        good = self._has_signatures(report, signed.card, (window, sender_tag))
+        if not good:
+            return Taken.TOO_MANY_UNSIGNED if good is None else Taken.UNSIGNED
+        if self._held_in(window) >= self.task.max_batch:
+            return Taken.LATER
+        records = b"".join(report.records)
+        return OpenedReport(task_window, sender_tag, report.report_id, records)
+
+    def _has_signatures(self, report: Report, card: Card, sender: tuple[int, bytes]) -> bool | None:
+        """Whether all slots have good signatures; None if that is not looked at any more."""
+        issuer = self.task.issuer
+        if issuer is None:
+            return True
+        with self._counting:
+            # Counted before it is looked at, and given back: a hundred at once are five too.
+            if self._unsigned[sender] >= MOST_UNSIGNED:
+                return None
+            self._unsigned[sender] += 1
+        tokens = SlotTokens(card, issuer_name=issuer.name, origin=self.task.origin)
+        good = all(map(self.is_signed, repeat(tokens), report.slots, report.signatures))
+        if good:
+            with self._counting:
+                self._unsigned[sender] -= 1
+        return good
+
+    @staticmethod
+    def is_signed(tokens: SlotTokens, slot: bytes, signature: bytes) -> bool:
+        """Whether a signature is the issuer's for this slot."""
+        return tokens.verify(slot, signature)
+
+    def _held_in(self, window: int) -> int:
+        """Return how many reports a window holds, or less than the largest batch if that is sure.
+
+        Other processes store too: the number is read again when it seems to be reached.
+        """
+        with self._counting:
+            held = self._held.get(window)
+        if held is None or held >= self.task.max_batch:
+            rows = self.storage.read(
+                "SELECT count(*) FROM pending WHERE task_id = ? AND window = ?",
+                (self.task.task_id, window),
+            )
+            held = int(rows[0][0])
+            with self._counting:
+                self._held[window] = held
+        return held
+
+    def _window_row(self, window: int) -> list[Row]:
+        return self.storage.read(
+            "SELECT state, tag_key FROM collecting WHERE task_id = ? AND window = ?",
+            (self.task.task_id, window),
+        )
+
+    def accept(self, group: Sequence[OpenedReport]) -> list[Taken]:
+        """Store a group of reports; those accepted are on disk when this returns."""
+        with self.storage.transaction() as change:
+            stored = store_group(change, group)
+            self.reach("ingest: before commit")
+        self.reach("ingest: after commit")
+        with self._counting:
+            for item, taken in zip(group, stored, strict=True):
+                if taken is Taken.ACCEPTED and item.task_window[1] in self._held:
+                    # Repeated ones too: it may say too many, and is counted anew then.
+                    self._held[item.task_window[1]] += 1
+        return stored
+
+    # ---- what is over ------------------------------------------------------------------------
+
+    def erase_closed(self) -> None:
+        """Erase the gateway keys of windows that are sealed, expired, or over without a card."""
+        rows = self.storage.read(
+            "SELECT window, state FROM collecting WHERE task_id = ?", (self.task.task_id,)
+        )
+        states = {int(window): state for window, state in rows}
+        done = [
+            window
+            for window in self.cards.kept()
+            if states.get(window, EXPIRED) != OPEN
+            and (window in states or self.verdict(window) is Verdict.CLOSE)
+        ]
+        if done:
+            self.cards.erase(done)
+        with self._counting:
+            for known in [key for key in self._unsigned if states.get(key[0]) != OPEN]:
+                del self._unsigned[known]
+            self._held = {w: n for w, n in self._held.items() if states.get(w) == OPEN}
+
+    def forget_old(self) -> None:
+        """Delete what is kept of windows that were over 30 days ago; cards stay for ever."""
+        task_id = self.task.task_id
+        rows = self.storage.read("SELECT window FROM collecting WHERE task_id = ?", (task_id,))
+        for (window,) in rows:
+            if self.verdict(int(window), after=KEPT_SECONDS) is not Verdict.CLOSE:
+                continue
+            with self.storage.transaction() as change:
+                if change.execute(
+                    "SELECT 1 FROM batch WHERE task_id = ? AND window = ? AND state = ?",
+                    (task_id, window, SEALED),
+                ):
+                    # Not handed over yet: an operator must look.
+                    continue
+                for table in ("collecting", "counter", "marks"):
+                    change.change(
+                        f"DELETE FROM {table} WHERE task_id = ? AND window = ?", (task_id, window)
+                    )
+
+    def marks(self, window: int) -> bytes | None:
+        """Return the marks file of a window that was sealed, or None."""
+        rows = self.storage.read(
+            "SELECT bytes FROM marks WHERE task_id = ? AND window = ?",
+            (self.task.task_id, window),
+        )
+        return bytes(rows[0][0]) if rows else None
+
+    def batch_states(self) -> dict[str, int]:
+        """Return how many batches are in each state."""
+        rows = self.storage.read("SELECT state, count(*) FROM batch GROUP BY state ORDER BY state")
+        return {str(state): int(n) for state, n in rows}
+
+    def totals(self) -> dict[str, int]:
+        """Return pending, batched, shared and expired reports, for operators and tests."""
+        rows = self.storage.read(
+            "SELECT (SELECT count(*) FROM pending), (SELECT coalesce(sum(users), 0) FROM batch),"
+            " (SELECT coalesce(sum(n), 0) FROM counter WHERE reason = 'shared'),"
+            " (SELECT coalesce(sum(n), 0) FROM counter WHERE reason = ?)",
+            (EXPIRED,),
+        )
+        return dict(zip(("pending", "batched", "shared", "expired"), rows[0], strict=True))

@@ -1,0 +1,35 @@
+"""What a shuffler keeps: no address, no agent, no time finer than the window, no order."""
+
+from __future__ import annotations
+
+OFFERED, SIGNED, GIVEN = "OFFERED", "SIGNED", "GIVEN"
+"""A gateway key was stored; the card was signed; the analyser has the signature."""
+OPEN, SEALED, EXPIRED = "OPEN", "SEALED", "EXPIRED"
+DELIVERED, PURGED = "DELIVERED", "PURGED"
+SHARED = "shared"
+"""Reports that were left out because a slot of theirs was in another one."""
+
+WINDOWS_SCHEMA = """
+CREATE TABLE IF NOT EXISTS card (
+  task_id BLOB, window INTEGER, gateway BLOB NOT NULL, sealed_key BLOB NOT NULL, signed BLOB,
+  state TEXT NOT NULL,
+  PRIMARY KEY (task_id, window)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS collecting (
+  task_id BLOB, window INTEGER, state TEXT NOT NULL, tag_key BLOB,
+  PRIMARY KEY (task_id, window)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS pending (
+  task_id BLOB, window INTEGER, sender_tag BLOB, report_id BLOB NOT NULL, slots BLOB NOT NULL,
+  PRIMARY KEY (task_id, window, sender_tag),
+  UNIQUE (task_id, window, report_id)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS batch (
+  batch_id BLOB PRIMARY KEY, task_id BLOB NOT NULL, window INTEGER NOT NULL, state TEXT NOT NULL,
+  users INTEGER NOT NULL, header BLOB NOT NULL, UNIQUE (task_id, window)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS batch_part (
+  batch_id BLOB, part INTEGER, bytes BLOB NOT NULL, PRIMARY KEY (batch_id, part)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS marks (
+  task_id BLOB, window INTEGER, bytes BLOB NOT NULL,
+  PRIMARY KEY (task_id, window)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS counter (
+  task_id BLOB, window INTEGER, reason TEXT, n INTEGER NOT NULL,
+  PRIMARY KEY (task_id, window, reason)) WITHOUT ROWID;
+"""

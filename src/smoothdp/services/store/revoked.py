@@ -1,0 +1,91 @@
+"""Passes and invitations that count no more: their ids, a line each, in a file of the party."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+
+from smoothdp.errors import InvalidData
+
+LOG = logging.getLogger("smoothdp.services")
+REVOKED_FILE = "revoked"
+_ID = re.compile("[0-9a-f]{32}")
+
+
+class Revoked:
+    """The ids that a party does not let in; read again whenever the file changes.
+
+    An id lets nobody in: the rest of a pass or invitation is what proves that it is one.
+
+    Args:
+        path: the file; one that is not there revokes nobody.
+
+    Raises:
+        InvalidData: a line that is no id, or a file that cannot be read. If that happens while
+            the service runs, the ids that were read before count on.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     revoked = Revoked(Path(folder, "revoked"))
+    ...     before = bytes(16) in revoked
+    ...     revoke(Path(folder, "revoked"), [bytes(16)])
+    ...     before, bytes(16) in revoked
+    (False, True)
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+        self._seen = _version_of(path)
+        self._ids = _ids_of(path)
+
+    def __contains__(self, who: object) -> bool:
+        with self._lock:
+            version = _version_of(self._path)
+            if version != self._seen:
+                self._seen = version
+                try:
+                    self._ids = _ids_of(self._path)
+                except InvalidData as error:
+                    # Half of a line, perhaps: nobody who was revoked is let in by it.
+                    LOG.warning("%s", error)
+                    self._seen = None
+            return who in self._ids
+
+
+def revoke(path: Path, ids: Iterable[bytes]) -> None:
+    """Add ids to the file of a party, which its owner alone reads; on disk when this returns."""
+    text = "".join(f"{who.hex()}\n" for who in ids)
+    handle = os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
+    with os.fdopen(handle, "w", encoding="ascii") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _version_of(path: Path) -> tuple[int, ...] | None:
+    try:
+        status = os.stat(path)
+    except FileNotFoundError:
+        return ()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size, status.st_ino
+
+
+def _ids_of(path: Path) -> frozenset[bytes]:
+    try:
+        lines = path.read_text(encoding="ascii").split() if path.exists() else []
+    except (OSError, ValueError):
+        lines = [""]
+    if not all(_ID.fullmatch(line) for line in lines):
+        raise InvalidData(
+            expected=f"one id of 32 hexadecimal digits in each line of {path}",
+            got="something else",
+            remedy="Correct that file",
+        )
+    return frozenset(bytes.fromhex(line) for line in lines)
