@@ -16,6 +16,7 @@ from smoothdp.services.formats.report import Report
 from smoothdp.services.formats.slots import SLOT_BYTES, open_slot
 from smoothdp.services.shuffler.windows.ingest import Taken
 from smoothdp.services.wire.hybrid import OpenError
+from tests.services.storages import ONLY_SQLITE
 from tests.services.windows.party_world import WINDOW, PartyWorld
 
 # The children touch no thread of the parent: they open files of their own and leave.
@@ -75,8 +76,10 @@ def test_killed_and_started_again(tmp_path: Path, point: str) -> None:
     assert run_through(tmp_path, None) == document
 
 
+@ONLY_SQLITE
 def test_afterwards_no_key_of_the_window_is_on_disk_and_the_record_does_not_open(
     tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
 ) -> None:
     world = PartyWorld(tmp_path)
     card = world.open_window()

@@ -112,6 +112,7 @@ class WindowShufflerParty:
                 lambda: seal_due(self.shuffler),
                 lambda: deliver_batches(self.shuffler, put, root="/v2"),
                 lambda: self._bring_keys(http),
+                self.shuffler.forget_old,
             )
             problem: Exception | None = None
             for step in steps:
