@@ -33,7 +33,7 @@ from smoothdp.services.demo.windows_demo import (
     WindowsDemonstration,
     demonstrate_windows,
 )
-from smoothdp.services.formats.agreeing import agree_on_one_host, agree_on_task
+from smoothdp.services.formats.design.agreeing import agree_on_one_host, agree_on_task
 from smoothdp.services.formats.party_files import (
     make_keys,
     read_half,
