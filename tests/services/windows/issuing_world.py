@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
-
-import httpx
 
 from smoothdp.services.client.windows.client import Client
 from smoothdp.services.client.windows.outcomes import OutcomeStore
@@ -117,13 +117,16 @@ class IssuingWorld:
         store = OutcomeStore(self.folder / device / "windows.sqlite")
         return Client(self.task, store, clock=lambda: self.now, **options)
 
-    @contextlib.contextmanager
-    def served(self) -> Iterator[httpx.Client]:
-        """Yield a connection to the issuer, which runs until the end of the test."""
+    @property
+    def address(self) -> str:
+        """The address of the issuer, which runs until the end of the test."""
         if self._address is None:
             self._address = self._running.enter_context(on_loopback(issuer_app(self.issuer)))
-        with connect(self._address) as http:
-            yield http
+        return self._address
+
+    def at_end(self, call: Callable[[], object]) -> None:
+        """Call something at the end of the test, the last one first."""
+        self._running.callback(call)
 
     def close(self) -> None:
         self._running.close()
@@ -131,25 +134,36 @@ class IssuingWorld:
 
 
 class Recorder:
-    """A shuffler that keeps every byte that it is sent and answers as it is told."""
+    """A shuffler that listens, keeps all that it is sent and answers as it is told."""
 
     def __init__(self, world: IssuingWorld, answers: list[int] | None = None) -> None:
         self.world = world
         self.answers = answers or []
         self.bodies: list[bytes] = []
-        self.requests = 0
+        self.passes: set[str] = set()
+        self.connections = 0
+        recorder = self
 
-    @contextlib.contextmanager
-    def http(self) -> Iterator[httpx.Client]:
-        """Yield a connection to it."""
-        transport = httpx.MockTransport(self._answer)
-        with httpx.Client(base_url="https://shuffler.example", transport=transport) as http:
-            yield http
+        class Handler(BaseHTTPRequestHandler):
+            def setup(self) -> None:
+                recorder.connections += 1
+                super().setup()
 
-    def _answer(self, request: httpx.Request) -> httpx.Response:
-        self.requests += 1
-        self.bodies.append(request.read())
-        return httpx.Response(self.answers.pop(0) if self.answers else 202)
+            def do_POST(self) -> None:
+                recorder.bodies.append(self.rfile.read(int(self.headers["content-length"])))
+                recorder.passes.add(self.headers["authorization"])
+                self.send_response(recorder.answers.pop(0) if recorder.answers else 202)
+                self.send_header("content-length", "0")
+                self.end_headers()
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=lambda: server.serve_forever(0.02), daemon=True).start()
+        world.at_end(server.server_close)
+        world.at_end(server.shutdown)
+        self.address = f"http://127.0.0.1:{server.server_address[1]}"
 
     def reports(self) -> list[Report]:
         """Return what it was sent, opened with the gateway's key."""
@@ -167,7 +181,7 @@ def send(
     attempts: int = 1,
 ) -> int:
     """Let a client take part in the present window, over HTTP."""
-    with world.served() as issuer, shuffler.http() as http:
+    with connect(world.address) as issuer, connect(shuffler.address) as http:
         return submit(
             client,
             datum,

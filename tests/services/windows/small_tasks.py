@@ -6,8 +6,9 @@ from functools import cache
 from typing import Any
 
 from smoothdp.services.formats.design.task_request import create_task
+from smoothdp.services.formats.design.task_shape import TaskIssuer
 from smoothdp.services.formats.signing import SigningKey
-from smoothdp.services.formats.task import Task, TaskIssuer
+from smoothdp.services.formats.task import Task
 
 ANALYZER_SIGN, SHUFFLER_SIGN, ISSUER_SIGN = (
     SigningKey.from_bytes(bytes([number]) * 32) for number in (1, 2, 3)

@@ -16,6 +16,7 @@ from smoothdp.services.client.windows.inclusion import Standing, look_up
 from smoothdp.services.client.windows.outcomes import OutcomeStore
 from smoothdp.services.client.windows.submit import submit
 from smoothdp.services.formats.design.task_request import create_task
+from smoothdp.services.formats.design.task_shape import TaskIssuer
 from smoothdp.services.formats.party_files import (
     CALLERS,
     PARTIES,
@@ -24,7 +25,7 @@ from smoothdp.services.formats.party_files import (
     write_task,
 )
 from smoothdp.services.formats.signing import VerifyingKey
-from smoothdp.services.formats.task import Task, TaskIssuer
+from smoothdp.services.formats.task import Task
 from smoothdp.services.issuer.issuer_party import IssuerParty, issue_invitations
 from smoothdp.services.issuer.window_keys import cards_to_come, cards_wanted, unsent
 from smoothdp.services.operations.clock_guard import ClockGuard
@@ -68,8 +69,8 @@ class Parties:
         )
         self.issuer = IssuerParty.from_directory(folder / "issuer", clocks=self.clocks())
         self.url = stack.enter_context(on_loopback(self.analyzer.app(work_seconds=3600)))
-        for party in (self.analyzer, self.shuffler, self.issuer):
-            stack.callback(party.close)
+        for opened in (self.analyzer, self.shuffler, self.issuer):
+            stack.callback(opened.close)
 
     def clocks(self) -> ClockGuard:
         return ClockGuard(wall=lambda: self.now, boot=lambda: self.now - 1000)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -65,8 +66,16 @@ class Answer:
         return document
 
     def words(self) -> str:
-        """Return the status and the start of the body, without what could steer a terminal."""
+        """Return the status and the start of the body, without what could steer a terminal.
+
+        Of a problem document (RFC 9457) that is its title.
+
+        >>> Answer(410, b'{"type": "urn:esa:2:over", "title": "The window is over"}').words()
+        '410 The window is over'
+        """
         text = self.body[:_MOST_WORDS].decode("utf-8", "replace")
+        with suppress(ValueError, RecursionError, KeyError, TypeError):
+            text = str(json.loads(text)["title"])
         return f"{self.status} {shown_words(text)}".strip()
 
 

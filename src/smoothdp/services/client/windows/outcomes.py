@@ -153,8 +153,8 @@ class OutcomeStore:
         )
         if not rows:
             return None
-        *values, state = rows[0]
-        return Kept(*(bytes(value or b"") for value in values), state=state)
+        digest, slots, seed, report, marks = (bytes(value or b"") for value in rows[0][:-1])
+        return Kept(digest, slots, seed, report, marks, str(rows[0][-1]))
 
     def keep(
         self,
