@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from smoothdp.errors import InvalidData, SmoothdpError
+from smoothdp.ledger import Ledger
 from smoothdp.services.analyzer.analyzer_tables import ANALYZER_SCHEMA
-from smoothdp.services.analyzer.task_ledger import TaskLedger
+from smoothdp.services.formats.signing import SigningKey
+from smoothdp.services.formats.task import Task
+from smoothdp.services.operations.clock_guard import ClockGuard
 from smoothdp.services.operations.health import (
     Check,
     Condition,
+    cards_condition,
     certificate_condition,
     disk_condition,
     storage_condition,
@@ -19,6 +25,7 @@ from smoothdp.services.operations.health import (
 from smoothdp.services.operations.logs import Cause, cause_of, words_of
 from smoothdp.services.operations.own_files import (
     files_condition,
+    read_rows,
     rights_condition,
     storage_file_condition,
     time_condition,
@@ -30,23 +37,33 @@ from smoothdp.services.store.party_storage import STORAGE_FILE, open_storage
 from smoothdp.services.wire.calls import ask, connect
 from smoothdp.services.wire.hybrid import PrivateKey
 from smoothdp.services.wire.key_files import SECRETS_FILE, TASK_FILE, read_secret, read_task
+from smoothdp.services.wire.task import Task as FirstTask
 
 
 @dataclass(frozen=True, slots=True)
 class _Role:
+    """A party of a protocol, told from others by the names of its secrets."""
+
     name: str
+    task_format: int
     secrets: tuple[str, ...]
-    schema: Schema | str
+    schema: Schema | str = ""
 
 
+# Of two whose names are among each other's, the one with more names is first.
 _ROLES = (
-    _Role("shuffler", ("issuing_key", "delivery_token"), SHUFFLER_SCHEMA),
+    _Role("shuffler", 1, ("issuing_key", "delivery_token"), SHUFFLER_SCHEMA),
     _Role(
         "analyzer",
+        1,
         ("private_key", "delivery_token_sha256", "collector_token_sha256"),
         ANALYZER_SCHEMA,
     ),
+    _Role("shuffler", 2, ("sign_key", "pass_key", "analyzer_token")),
+    _Role("issuer", 2, ("sign_key", "invitation_key", "analyzer_token")),
+    _Role("analyzer", 2, ("sign_key",)),
 )
+_PUBLIC = (TASK_FILE, "public.json", "callers.json")
 
 
 def check_party(
@@ -59,7 +76,7 @@ def check_party(
     """Return what was found in a party's directory, good or not; nothing is changed.
 
     Args:
-        directory: of a shuffler or an analyser; it may be in use.
+        directory: of a shuffler, an issuer or an analyser; it may be in use.
         peer: address of the other party; not asked if None.
         trust: whom to believe at that address.
         certificate: the service's own, PEM.
@@ -71,17 +88,20 @@ def check_party(
     if not found[0].good:
         return found
     checks: dict[str, Check] = {
-        "rights": lambda: rights_condition(directory, public=[TASK_FILE, "log"]),
+        "rights": lambda: rights_condition(directory, public=_PUBLIC),
         "keys": lambda: _keys(directory),
         "storage": lambda: _storage(directory),
         "ledger": lambda: _ledger(directory),
         "clock": lambda: time_condition(directory),
         "disk": lambda: disk_condition(directory),
     }
+    role = _asked_role(directory)
+    if role is not None and role.task_format == 2:
+        checks["cards"] = lambda: _cards(directory, role)
     if certificate is not None:
         checks["certificate"] = lambda: certificate_condition(certificate)
     if peer is not None:
-        checks["peer"] = lambda: _peer(peer, trust)
+        checks["peer"] = lambda: _peer(directory, role, peer, trust)
     return found + [_asked(name, check) for name, check in checks.items()]
 
 
@@ -104,20 +124,58 @@ def _role(directory: Path) -> _Role:
             continue
         return role
     raise InvalidData(
-        expected="the directory of a shuffler or of an analyser",
+        expected="the directory of a shuffler, an issuer or an analyser",
         got=f"the secrets of somebody else in {directory}",
         remedy="Give the directory that this party serves from",
     )
 
 
+def _asked_role(directory: Path) -> _Role | None:
+    try:
+        return _role(directory)
+    except SmoothdpError:
+        return None  # the condition of the keys says why
+
+
+def _task(directory: Path, role: _Role) -> FirstTask | Task:
+    if role.task_format == 1:
+        return read_task(directory)
+    return Task.decode((directory / TASK_FILE).read_bytes())
+
+
 def _keys(directory: Path) -> Condition:
-    role, task = _role(directory), read_task(directory)
-    if role.name == "analyzer":
-        secrets = read_secret(directory / SECRETS_FILE, ("private_key",))
+    role = _role(directory)
+    task = _task(directory, role)
+    secrets = read_secret(directory / SECRETS_FILE, role.secrets)
+    fits = True
+    if isinstance(task, Task):
+        own = SigningKey.from_bytes(bytes.fromhex(secrets["sign_key"])).public.hex
+        named = {"analyzer": task.analyzer_sign_key, "shuffler": task.shuffler_sign_key}
+        named["issuer"] = "" if task.issuer is None else task.issuer.sign_key
+        fits = own == named[role.name]
+    elif role.name == "analyzer":
         key = PrivateKey.from_bytes(bytes.fromhex(secrets["private_key"]))
-        if key.public.to_bytes().hex() != task.analyzer_key:
-            return Condition("keys", False, "the key of another task: nothing could be opened")
+        fits = key.public.to_bytes().hex() == task.analyzer_key
+    if not fits:
+        return Condition("keys", False, "the key of another task: the other parties refuse it")
     return Condition("keys", True, f"of the {role.name} of task {task.task_id.hex()[:16]}")
+
+
+def _cards(directory: Path, role: _Role) -> Condition:
+    """Whether there are cards of the window that is open now, or of later ones."""
+    task = _task(directory, role)
+    path = directory / f"{role.name}.sqlite"
+    if (directory / STORAGE_FILE).is_file():
+        return Condition("cards", True, "in PostgreSQL: /readyz counts them while the party runs")
+    if not path.is_file():
+        return Condition("cards", True, "none yet, they are made while all parties run")
+    now = int(time.time() // task.window_seconds)
+    rows = read_rows(
+        path,
+        "SELECT count(*) FROM card WHERE task_id = ? AND window >= ? AND signed IS NOT NULL",
+        (task.task_id, now),
+    )
+    return cards_condition(int(rows[0][0]))
 
 
 def _storage(directory: Path) -> Condition:
@@ -134,18 +192,58 @@ def _storage(directory: Path) -> Condition:
 def _ledger(directory: Path) -> Condition:
     if _role(directory).name != "analyzer":
         return Condition("ledger", True, "this party has none")
-    task = read_task(directory)
+    task = _task(directory, _role(directory))
     path = directory / f"ledger-{task.task_id.hex()[:16]}.db"
-    if not path.is_file():
-        # Whether results were released without it, the analyser says at its start.
-        return Condition("ledger", True, "none yet: nothing was released")
-    charged = TaskLedger(directory, task).charged()
+    state = directory / "analyzer.sqlite"
+    released: set[int] = set()
+    if state.is_file():
+        found = read_rows(state, "SELECT window FROM release WHERE task_id = ?", (task.task_id,))
+        released = {int(row[0]) for row in found}
+    charged: set[int] = set()
+    if path.is_file():
+        entries = Ledger(path).entries()
+        ours = [e for e in entries if e.parameters.get("task_id") == task.task_id.hex()]
+        charged = {int(entry.parameters["window"]) for entry in ours}
+    lost = released - charged
+    if lost:
+        return Condition(
+            "ledger",
+            False,
+            f"no charge of {len(lost)} windows that were released, such as {min(lost)}: restore "
+            f"{path.name} from a copy",
+            Cause.LEDGER,
+        )
     return Condition("ledger", True, f"whole, with {len(charged)} windows charged")
 
 
-def _peer(address: str, trust: Trust | None) -> Condition:
+def _peer(directory: Path, role: _Role | None, address: str, trust: Trust | None) -> Condition:
     with connect(address, trust=trust) as http:
-        status = ask(http, "GET", "/healthz").status
-    if status != 200:
-        return Condition("peer", False, f"it answers {status}", Cause.CONNECTION)
-    return Condition("peer", True, "it answers")
+        if role is None or role.task_format == 1:
+            status = ask(http, "GET", "/healthz").status
+            if status != 200:
+                return Condition("peer", False, f"it answers {status}", Cause.CONNECTION)
+            return Condition("peer", True, "it answers")
+        if role.name == "analyzer":
+            # The others know no token of it: any answer is one.
+            ask(http, "GET", "/livez")
+            return Condition("peer", True, "it answers")
+        # The clock call of a round: it shows the token, and tells both clocks.
+        secrets = read_secret(directory / SECRETS_FILE, role.secrets)
+        clocks = ClockGuard()
+        body = json.dumps({"time": clocks.now()}).encode()
+        token = secrets.get("analyzer_token", "")
+        answer = ask(http, "POST", "/v2/clock", token=token, body=body)
+    if answer.status == 401:
+        return Condition(
+            "peer",
+            False,
+            "it does not know this party's token: has it the callers.json of this task?",
+            Cause.REFUSED,
+        )
+    if answer.status != 200:
+        return Condition("peer", False, f"it answers {answer.status}", Cause.CONNECTION)
+    clocks.heard(answer.document().get("time"))  # type: ignore[arg-type]
+    hold = clocks.hold()
+    if hold is not None:
+        return Condition("peer", False, f"it answers, but {hold.value}", Cause.CLOCK)
+    return Condition("peer", True, "it answers, knows the token, and its clock agrees")

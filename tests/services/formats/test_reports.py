@@ -11,6 +11,7 @@ from smoothdp.services.formats.card import Card
 from smoothdp.services.formats.design.values import DUMMY
 from smoothdp.services.formats.reading import DecodeError, Reader
 from smoothdp.services.formats.report import Report, open_report, seal_report, sealed_bytes
+from smoothdp.services.formats.signing import SigningKey
 from smoothdp.services.formats.slot_tokens import SlotTokens, request_hash
 from smoothdp.services.formats.slots import open_slot, seal_slots
 from smoothdp.services.tokens.issuer_key import IssuerKey
@@ -144,6 +145,10 @@ def test_a_header_says_how_long_its_parts_are() -> None:
     header = BatchHeader(True, bytes(32), bytes(16), 1, 2 * 16384 + 1, (bytes(32),) * 3, bytes(32))
     assert [header.part_bytes(part) for part in range(3)] == [16384 * 308, 16384 * 308, 308]
     assert n_parts(0) == 0
+    for parts in (2, 4):
+        wrong = replace(header, part_hashes=(bytes(32),) * parts).sign(SigningKey.generate())
+        with pytest.raises(DecodeError, match="another length"):
+            BatchHeader.decode(wrong.encode())
 
 
 def test_a_card_of_a_bad_issuer_has_no_tokens(made: Made) -> None:

@@ -76,7 +76,7 @@ class Served:
 def serving(role: str, directory: Path, *more: str, scheme: str = "http") -> Iterator[Served]:
     """Run ``smoothdp serve`` in a process until the end."""
     port, admin = free_port(), free_port()
-    log = directory / "log"
+    log = directory.parent / f"{directory.name}.log"
     arguments = ["serve", role, str(directory), "--port", str(port)]
     arguments += ["--admin", f"127.0.0.1:{admin}", *more]
     with log.open("wb") as stream:

@@ -4,82 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
 import pytest
 
-from smoothdp.errors import InvalidData, SmoothdpError
-from smoothdp.services.analyzer.windows.analyzer_party import WindowAnalyzerParty
+from smoothdp.errors import InvalidData
 from smoothdp.services.client.windows.client import Client
 from smoothdp.services.client.windows.inclusion import Standing, look_up
 from smoothdp.services.client.windows.outcomes import OutcomeStore
 from smoothdp.services.client.windows.submit import submit
-from smoothdp.services.formats.design.task_request import create_task
-from smoothdp.services.formats.design.task_shape import TaskIssuer
-from smoothdp.services.formats.party_files import (
-    CALLERS,
-    PARTIES,
-    callers_of,
-    make_keys,
-    write_task,
-)
-from smoothdp.services.formats.signing import VerifyingKey
-from smoothdp.services.formats.task import Task
+from smoothdp.services.formats.party_files import make_keys
 from smoothdp.services.issuer.issuer_party import IssuerParty, issue_invitations
 from smoothdp.services.issuer.window_keys import cards_to_come, cards_wanted, unsent
-from smoothdp.services.operations.clock_guard import ClockGuard
-from smoothdp.services.shuffler.windows.shuffler_party import WindowShufflerParty, issue_passes
+from smoothdp.services.operations.logs import Cause, PutOff, cause_of
+from smoothdp.services.shuffler.windows.shuffler_party import issue_passes
 from smoothdp.services.store.revoked import REVOKED_FILE, revoke
-from smoothdp.services.wire.calls import ServiceError, Unreachable, connect
+from smoothdp.services.wire.calls import Unreachable, connect
 from smoothdp.services.wire.running import on_loopback
-
-HOUR, WINDOW, USERS = 3600, 1000, 12
-
-
-class Parties:
-    """Three parties, each in its directory, the analyser listening; time is one for all."""
-
-    def __init__(self, folder: Path, stack: ExitStack) -> None:
-        self.folder, self.now = folder, float(WINDOW * HOUR + 60)
-        halves = {party: make_keys(party, folder / party) for party in PARTIES}
-        self.task: Task = create_task(
-            "boolean_sum",
-            epsilon="4",
-            delta="0.01",
-            min_batch=USERS,
-            window_seconds=HOUR,
-            grace_seconds=600,
-            windows=3,
-            analyzer_sign_key=VerifyingKey.from_hex(halves["analyzer"].sign_key),
-            shuffler_sign_key=VerifyingKey.from_hex(halves["shuffler"].sign_key),
-            issuer=TaskIssuer(
-                "issuer.example", "https://issuer.example", halves["issuer"].sign_key
-            ),
-            origin="analyzer.example",
-        )
-        for party in PARTIES:
-            callers = {name: half for name, half in halves.items() if name in CALLERS}
-            write_task(folder / party, self.task, callers_of(callers))
-        self.analyzer = WindowAnalyzerParty.from_directory(
-            folder / "analyzer", clocks=self.clocks()
-        )
-        self.shuffler = WindowShufflerParty.from_directory(
-            folder / "shuffler", clocks=self.clocks()
-        )
-        self.issuer = IssuerParty.from_directory(folder / "issuer", clocks=self.clocks())
-        self.url = stack.enter_context(on_loopback(self.analyzer.app(work_seconds=3600)))
-        for opened in (self.analyzer, self.shuffler, self.issuer):
-            stack.callback(opened.close)
-
-    def clocks(self) -> ClockGuard:
-        return ClockGuard(wall=lambda: self.now, boot=lambda: self.now - 1000)
-
-    def round(self) -> None:
-        """Let every party work once; the analyser's card needs both of the others."""
-        for party in (self.shuffler, self.issuer, self.shuffler, self.issuer):
-            party.work(self.url)
-        self.analyzer.work()
+from tests.services.windows.three_parties import HOUR, USERS, WINDOW, Parties
 
 
 @pytest.fixture
@@ -150,12 +94,19 @@ def test_an_analyser_that_does_not_answer(parties: Parties) -> None:
     assert parties.issuer.issuer.storage.read(told) == [(WINDOW, 1)]
 
 
+def test_a_token_that_the_analyser_does_not_know(parties: Parties) -> None:
+    stranger = replace(parties.issuer, analyzer_token="0" * 64)
+    with pytest.raises(PutOff, match="401") as refused:
+        stranger.work(parties.url)
+    assert cause_of(refused.value) is Cause.REFUSED
+
+
 def test_a_number_that_was_not_taken_is_told_again(parties: Parties) -> None:
     parties.round()
     parties.now = float((WINDOW + 1) * HOUR)
     true_put = parties.analyzer.analyzer.put_served
     parties.analyzer.analyzer.put_served = lambda *_: 503  # type: ignore[method-assign]
-    with pytest.raises(ServiceError, match="number of accounts"):
+    with pytest.raises(PutOff, match="answered 503 to the number of accounts"):
         parties.issuer.work(parties.url)
     ((window, statement),) = unsent(parties.issuer.issuer)
     parties.analyzer.analyzer.put_served = true_put  # type: ignore[method-assign]
@@ -172,7 +123,7 @@ def test_after_a_loss_of_state_new_windows_only(parties: Parties, tmp_path: Path
     for file in (tmp_path / "issuer").glob("issuer.sqlite*"):
         file.unlink()
     fresh = IssuerParty.from_directory(tmp_path / "issuer", clocks=parties.clocks())
-    with pytest.raises(SmoothdpError):
+    with pytest.raises(PutOff, match=f"answered 409 to the key of window {WINDOW}"):
         fresh.work(parties.url)
     assert fresh.issuer.card(WINDOW) is None
     assert fresh.issuer.storage.read("SELECT count(*) FROM card") == [(0,)]

@@ -128,10 +128,7 @@ class Card:
         config = Reader(Reader(reader.vec()).vec())
         config.take(3)
         gateway_key, inner_key = config.take(KEY_BYTES), reader.take(KEY_BYTES)
-        issuers = reader.number(1)
-        if issuers > 1:
-            raise DecodeError("several issuers")
-        spki = reader.vec() if issuers else None
+        spki = reader.vec() if reader.number(1) else None
         try:
             card = cls(task_id, window, gateway_key, inner_key, spki)
         except InvalidParameter:

@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 from starlette.applications import Starlette
 
-from smoothdp.errors import InvalidData, MissingExtra, SmoothdpError
+from smoothdp.errors import InvalidData, MissingExtra
 from smoothdp.exact.parameters.numbers import exact_int
 from smoothdp.services.faults import Reach, pass_by
 from smoothdp.services.formats.party_files import read_window_task
@@ -39,14 +39,13 @@ from smoothdp.services.operations.health import (
     disk_condition,
     storage_condition,
 )
+from smoothdp.services.operations.logs import Cause, PutOff, cause_of
 from smoothdp.services.operations.tls import Trust
 from smoothdp.services.store.revoked import REVOKED_FILE, Revoked
 from smoothdp.services.store.storage import SqliteStorage
 from smoothdp.services.tokens.issuer_key import HARDENED, SPKI_BYTES
 from smoothdp.services.wire.calls import (
     Answer,
-    ServiceError,
-    Unreachable,
     ask,
     connect,
     is_loopback,
@@ -178,16 +177,14 @@ class IssuerParty:
         The analyser knows for how many windows the budget pays: at the first that it does not
         pay for the round ends, with one key made too many at most.
         """
-        problem: SmoothdpError | None = None
+        problem: PutOff | None = None
         for window in coming_windows(self.issuer):
             try:
                 if not self._bring_key(http, window):
                     break
-            except Unreachable:
-                raise
-            except SmoothdpError as error:
+            except (InvalidData, PutOff) as error:
                 # After a loss of state the analyser has other keys for windows that were near.
-                problem = problem or error
+                problem = problem or PutOff(str(error), cause_of(error))
         if problem is not None:
             raise problem
 
@@ -222,12 +219,10 @@ class IssuerParty:
         return ask(http, method, path, token=self.analyzer_token, body=body)
 
 
-def _refused(what: str, answer: Answer) -> ServiceError:
-    return ServiceError(
-        expected=f"the analyser to take {what}",
-        got=answer.words(),
-        remedy="Ask who runs the analyser; without it the window has no result",
-    )
+def _refused(what: str, answer: Answer) -> PutOff:
+    # Its own words are not repeated: they would stand in this party's log.
+    cause = Cause.REFUSED if answer.status == 401 else Cause.OTHER
+    return PutOff(f"the analyser answered {answer.status} to {what}", cause)
 
 
 def _do_all(steps: Sequence[Callable[[], object]]) -> None:

@@ -6,10 +6,13 @@ import os
 import sqlite3
 import stat
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
+from smoothdp.errors import InvalidData
 from smoothdp.services.operations.health import Condition
 from smoothdp.services.operations.logs import Cause
 from smoothdp.services.store.migrations import Schema, number_of
@@ -63,21 +66,44 @@ def storage_file_condition(path: Path, schema: Schema | str) -> Condition:
     if not path.is_file():
         return Condition("storage", True, f"none yet, {path.name} is made at the first start")
     number = Schema.of(schema).number
-    # Where nobody has it open, reading must not leave a log beside it.
-    used = path.with_name(path.name + "-wal").exists()
-    how = "mode=ro" if used else "immutable=1"
     try:
-        connection = sqlite3.connect(f"file:{quote(str(path.absolute()))}?{how}", uri=True)
-        try:
+        with _opened(path) as connection:
             has = number_of(connection)
-        finally:
-            connection.close()
     except sqlite3.Error as error:
         cause = Cause.LOCKED if "locked" in str(error) else Cause.DISK
         return Condition("storage", False, f"{path.name} cannot be read: {error}", cause)
     Schema.of(schema).missing(has, path.name)
     later = "" if has == number else f", which the next start takes to {number}"
     return Condition("storage", True, f"{path.name} has tables of version {has}{later}")
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[sqlite3.Connection]:
+    # Where nobody has it open, reading must not leave a log beside it.
+    used = path.with_name(path.name + "-wal").exists()
+    how = "mode=ro" if used else "immutable=1"
+    connection = sqlite3.connect(f"file:{quote(str(path.absolute()))}?{how}", uri=True)
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+def read_rows(path: Path, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    """Return rows of a SQLite file that may be in use; nothing is left beside it.
+
+    Raises:
+        InvalidData: no such table, or no database.
+    """
+    try:
+        with _opened(path) as connection:
+            return connection.execute(statement, values).fetchall()
+    except sqlite3.Error as error:
+        raise InvalidData(
+            expected=f"the state of this party in {path}",
+            got=str(error),
+            remedy="Give the directory that this party serves from",
+        ) from error
 
 
 def time_condition(directory: Path) -> Condition:

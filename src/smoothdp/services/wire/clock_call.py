@@ -11,6 +11,7 @@ import httpx
 
 from smoothdp.errors import InvalidData
 from smoothdp.services.operations.clock_guard import ClockGuard
+from smoothdp.services.operations.logs import Cause, PutOff
 from smoothdp.services.wire.calls import ServiceError, ask
 
 CLOCK_PATH = "/v2/clock"
@@ -22,8 +23,11 @@ def exchange_clocks(http: httpx.Client, clocks: ClockGuard, *, token: str) -> No
 
     Raises:
         ServiceError: no answer, or no time in it; what was heard before still counts.
+        PutOff: the analyser does not know the token.
     """
     answer = ask(http, "POST", CLOCK_PATH, token=token, body=clock_body(clocks))
+    if answer.status == 401:
+        raise PutOff("the analyser answered 401 to the token of this party", Cause.REFUSED)
     if answer.status != 200:
         raise ServiceError(
             expected="the analyser's time",
