@@ -148,9 +148,7 @@ def test_a_retry_asks_for_the_same_tokens(world: IssuingWorld) -> None:
 
 def test_tabs_at_once_agree_on_one_report(world: IssuingWorld) -> None:
     recorder = Recorder(world)
-    said = page(
-        world, recorder, "return Promise.all([0, 1, 0].map((datum) => press(datum)));"
-    )
+    said = page(world, recorder, "return Promise.all([0, 1, 0].map((datum) => press(datum)));")
     assert said == ["", "", ""]
     assert len({report.encode() for report in recorder.reports()}) == 1
     assert served(world) == 1
