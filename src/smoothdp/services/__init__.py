@@ -17,6 +17,7 @@ except ImportError:
 
 from smoothdp.services.analyzer.analyzer import Analyzer
 from smoothdp.services.analyzer.analyzer_party import AnalyzerParty
+from smoothdp.services.analyzer.windows.analyzer_party import WindowAnalyzerParty
 from smoothdp.services.check import check_party
 from smoothdp.services.client.client import Client
 from smoothdp.services.client.collector import fetch_result, look_up_result, read_collector
@@ -24,9 +25,22 @@ from smoothdp.services.client.outcomes import OutcomeStore
 from smoothdp.services.client.submit import submit
 from smoothdp.services.client.windows.inclusion import Standing
 from smoothdp.services.client.windows.taking_part import TakenPart, look_up_report, take_part
+from smoothdp.services.client.windows.window_results import collector_of
 from smoothdp.services.demo.demonstration import ONE_HOST, Demonstration, compare, demonstrate
 from smoothdp.services.demo.poll_demo import POLL_MADE_UP, POLL_QUESTION, poll_on_loopback
-from smoothdp.services.formats.party_files import read_window_task
+from smoothdp.services.demo.windows_demo import (
+    WINDOWS_ONE_HOST,
+    WindowsDemonstration,
+    demonstrate_windows,
+)
+from smoothdp.services.formats.design.agreeing import agree_on_one_host, agree_on_task
+from smoothdp.services.formats.party_files import (
+    make_keys,
+    read_half,
+    read_window_task,
+    task_format,
+)
+from smoothdp.services.formats.revoking import revoke_tokens
 from smoothdp.services.issuer.issuer_party import (
     IssuerParty,
     issue_invitations,
@@ -37,6 +51,7 @@ from smoothdp.services.shuffler.poll_routes import PUBLISHED, poll_link, poll_ro
 from smoothdp.services.shuffler.sealing import seal_window
 from smoothdp.services.shuffler.shuffler import Shuffler, Upload
 from smoothdp.services.shuffler.shuffler_party import ShufflerParty, issue_tokens
+from smoothdp.services.shuffler.windows.shuffler_party import WindowShufflerParty, issue_passes
 from smoothdp.services.store.storage import SqliteStorage
 from smoothdp.services.wire.calls import Outcome, ServiceError, connect
 from smoothdp.services.wire.hybrid import PrivateKey, PublicKey
@@ -52,6 +67,7 @@ __all__ = [
     "POLL_MADE_UP",
     "POLL_QUESTION",
     "PUBLISHED",
+    "WINDOWS_ONE_HOST",
     "Analyzer",
     "AnalyzerParty",
     "Client",
@@ -70,16 +86,25 @@ __all__ = [
     "Task",
     "Trust",
     "Upload",
+    "WindowAnalyzerParty",
+    "WindowShufflerParty",
+    "WindowsDemonstration",
+    "agree_on_one_host",
+    "agree_on_task",
     "check_party",
+    "collector_of",
     "compare",
     "connect",
     "create_task",
     "demonstrate",
+    "demonstrate_windows",
     "fetch_result",
     "issue_invitations",
+    "issue_passes",
     "issue_tokens",
     "look_up_report",
     "look_up_result",
+    "make_keys",
     "missing_sentence",
     "on_loopback",
     "poll_link",
@@ -87,15 +112,18 @@ __all__ = [
     "poll_routes",
     "publish",
     "read_collector",
+    "read_half",
     "read_secret",
     "read_task",
     "read_token",
     "read_window_task",
     "require_hardened",
+    "revoke_tokens",
     "run",
     "seal_window",
     "submit",
     "take_part",
+    "task_format",
     "token_hash",
     "write_parties",
 ]

@@ -56,13 +56,11 @@ def shuffler(
       smoothdp serve shuffler --config shuffler.toml
     """
     from smoothdp import services
-    from smoothdp.services.formats.party_files import task_format
-    from smoothdp.services.shuffler.windows.shuffler_party import WindowShufflerParty
 
     trust = services.Trust(ca=ca, client_certificate=client_certificate)
     services.connect(analyzer, trust=trust).close()
-    if task_format(directory) == 2:
-        windows = WindowShufflerParty.from_directory(directory, storage=storage)
+    if services.task_format(directory) == 2:
+        windows = services.WindowShufflerParty.from_directory(directory, storage=storage)
         more = []
         if poll is not None:
             more = services.poll_routes(windows.task, poll, directory / services.PUBLISHED)
@@ -90,10 +88,9 @@ def run_analyzer(directory: Path, work_seconds: float, storage: str | None, **wh
       smoothdp serve analyzer --config analyzer.toml
     """
     from smoothdp import services
-    from smoothdp.services.analyzer.windows.analyzer_party import WindowAnalyzerParty
-    from smoothdp.services.formats.party_files import task_format
 
-    kind = WindowAnalyzerParty if task_format(directory) == 2 else services.AnalyzerParty
+    is_new = services.task_format(directory) == 2
+    kind = services.WindowAnalyzerParty if is_new else services.AnalyzerParty
     party = kind.from_directory(directory, storage=storage)
     services.run(party.app(work_seconds=work_seconds), **where)
 

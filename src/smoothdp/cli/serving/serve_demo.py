@@ -73,7 +73,6 @@ def demo(asked: DemoOptions, epsilon: str, delta: str, poll: bool, question: str
         return
     require_no_question(question)
     from smoothdp import services
-    from smoothdp.services.demo.windows_demo import WINDOWS_ONE_HOST, demonstrate_windows
 
     if asked.file is None and (asked.n_chosen or asked.column or asked.missing):
         raise click.UsageError(
@@ -89,12 +88,14 @@ def demo(asked: DemoOptions, epsilon: str, delta: str, poll: bool, question: str
     if asked.file is not None and asked.column is not None:
         data, options = read_data(asked.file, asked.column, asked)
     say = partial(click.echo, err=True)
-    demonstration = demonstrate_windows(data, say=say, epsilon=epsilon, delta=delta, **options)
+    demonstration = services.demonstrate_windows(
+        data, say=say, epsilon=epsilon, delta=delta, **options
+    )
     click.echo(json.dumps(demonstration.document, indent=2))
     say(services.compare(demonstration, data))
     if asked.missing is not None:
         say(missing_note(asked.missing))
-    say(WINDOWS_ONE_HOST)
+    say(services.WINDOWS_ONE_HOST)
 
 
 def read_data(file: Path, column: str, asked: DemoOptions) -> tuple[list[Any], dict[str, Any]]:

@@ -129,9 +129,8 @@ def results(window: int, collector: Path, analyzer: str, wait: float) -> None:
       smoothdp results 20778 --collector smokers/collector --analyzer http://127.0.0.1:8602
     """
     from smoothdp import services
-    from smoothdp.services.client.windows.window_results import collector_of
 
-    task, look_up = collector_of(collector)
+    task, look_up = services.collector_of(collector)
     end = time.monotonic() + wait
     statuses: list[int] = []
     trouble: services.ServiceError | None = None

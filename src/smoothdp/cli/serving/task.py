@@ -10,12 +10,14 @@ from click.core import ParameterSource
 from smoothdp.cli.options.columns import read_domain
 from smoothdp.cli.options.command_line import HelpByDefault, gathered
 from smoothdp.cli.options.guarantees import require_positive
+from smoothdp.cli.serving.task_revoke import revoke
 from smoothdp.cli.serving.task_windows import (
     BOUNDED,
     FIRST_PROTOCOLS,
     PROTOCOL_CHOICES,
     PartyOptions,
     create_from_halves,
+    issue,
     keys,
     party_options,
 )
@@ -43,10 +45,9 @@ def show(directory: Path) -> None:
       smoothdp task show smokers
     """
     from smoothdp import services
-    from smoothdp.services.formats.party_files import read_window_task, task_format
 
-    is_new = task_format(directory) == 2
-    agreed = read_window_task(directory) if is_new else services.read_task(directory)
+    is_new = services.task_format(directory) == 2
+    agreed = services.read_window_task(directory) if is_new else services.read_task(directory)
     click.echo(agreed.encoded.decode())
     needed = agreed.required_batch
     click.echo(f"Task {agreed.task_id.hex()}: its promise needs {needed} users", err=True)
@@ -66,12 +67,13 @@ def tokens(directory: Path, count: int) -> None:
       smoothdp task tokens smokers/shuffler --count 1000
     """
     from smoothdp import services
-    from smoothdp.cli.serving.task_windows import issue
-    from smoothdp.services.formats.party_files import task_format
 
-    is_new = task_format(directory) == 2
+    is_new = services.task_format(directory) == 2
     made = issue(directory, count) if is_new else services.issue_tokens(directory, count)
     click.echo("\n".join(made))
+
+
+task.add_command(revoke)
 
 
 @task.command("rotate-keys")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -79,25 +80,15 @@ def keys(party: str, directory: Path) -> None:
     Example:
       smoothdp task keys shuffler smokers-shuffler
     """
-    from smoothdp.services.formats.party_files import PUBLIC_FILE, make_keys
+    from smoothdp import services
 
-    make_keys(party, directory)  # type: ignore[arg-type]
-    click.echo(f"Hand {directory / PUBLIC_FILE} to whoever makes the task; nothing else.")
+    services.make_keys(party, directory)  # type: ignore[arg-type]
+    click.echo(f"Hand {directory / 'public.json'} to whoever makes the task; nothing else.")
 
 
 def create_from_halves(directory: Path, parties: PartyOptions, **request: Any) -> None:
     """Write the task of parties whose public halves are given, or made here."""
-    from smoothdp.services.formats.design.task_request import create_task
-    from smoothdp.services.formats.design.task_shape import TaskIssuer
-    from smoothdp.services.formats.party_files import (
-        callers_of,
-        make_keys,
-        read_half,
-        write_callers,
-        write_task,
-    )
-    from smoothdp.services.formats.signing import VerifyingKey
-    from smoothdp.services.wire.key_files import TASK_FILE, write_new
+    from smoothdp import services
 
     files = {
         "analyzer": parties.analyzer,
@@ -107,51 +98,38 @@ def create_from_halves(directory: Path, parties: PartyOptions, **request: Any) -
     if not parties.is_open:
         files["issuer"] = parties.issuer
     _require_consistent(parties, files)
-    halves: dict[Any, Any] = {}
-    for name, file in files.items():
-        if parties.one_host:
-            halves[name] = make_keys(name, directory / name)  # type: ignore[arg-type]
-        else:
-            assert file is not None
-            halves[name] = read_half(file, party=name)  # type: ignore[arg-type]
-    url = parties.issuer_url or "http://127.0.0.1:8603"
-    issuer = None
-    if "issuer" in halves:
-        issuer = TaskIssuer(_host_of(url), url, halves["issuer"].sign_key)
-    request["honest_share"] = _one_minus(request.pop("dishonest_share"))
-    made = create_task(
-        **request,
-        analyzer_sign_key=VerifyingKey.from_hex(halves["analyzer"].sign_key),
-        shuffler_sign_key=VerifyingKey.from_hex(halves["shuffler"].sign_key),
-        issuer=issuer,
-        proof="slots" if issuer else "none",
-        origin=parties.origin or "127.0.0.1",
-    )
-    write_task(directory, made, callers_of(halves))
+    request |= {
+        "issuer_url": parties.issuer_url or "http://127.0.0.1:8603",
+        "origin": parties.origin or "127.0.0.1",
+        "honest_share": _one_minus(request.pop("dishonest_share")),
+    }
     if parties.one_host:
-        for name in files:
-            write_new(directory / name / TASK_FILE, made.encoded, mode=0o644)
-        write_callers(directory / "analyzer", callers_of(halves))
+        made = services.agree_on_one_host(directory, has_issuer=not parties.is_open, **request)
+    else:
+        halves: dict[Any, Any] = {
+            name: services.read_half(file, party=name)  # type: ignore[arg-type]
+            for name, file in files.items()
+        }
+        made = services.agree_on_task(directory, halves, **request)
     for sentence in made.advice:
         click.echo(sentence, err=True)
     if parties.one_host:
         click.echo(ONE_HOST, err=True)
-    click.echo(f"Task {made.task_id.hex()} in {directory / TASK_FILE}. Give it to each party.")
+    click.echo(f"Task {made.task_id.hex()} in {directory / 'task.json'}. Give it to each party.")
 
 
 def issue(directory: Path, count: int) -> list[str]:
     """Return passes or invitations, as the directory is."""
-    from smoothdp.services.formats.party_files import read_half
-    from smoothdp.services.issuer.issuer_party import issue_invitations
-    from smoothdp.services.shuffler.windows.shuffler_party import issue_passes
+    from smoothdp import services
 
-    party = read_half(directory).party
+    party = services.read_half(directory).party
     if party not in ("shuffler", "issuer"):
         raise click.UsageError(
             f"Expected the directory of a shuffler or an issuer; got that of the {party}. Passes "
             "are made by the shuffler, invitations by the issuer."
         )
-    return (issue_passes if party == "shuffler" else issue_invitations)(directory, count)
+    make = services.issue_passes if party == "shuffler" else services.issue_invitations
+    return make(directory, count)
 
 
 def _require_consistent(parties: PartyOptions, files: dict[str, Path | None]) -> None:
@@ -180,13 +158,10 @@ def _require_consistent(parties: PartyOptions, files: dict[str, Path | None]) ->
         )
 
 
-def _host_of(url: str) -> str:
-    from urllib.parse import urlsplit
-
-    return urlsplit(url).hostname or url
-
-
 def _one_minus(share: str) -> str:
-    from smoothdp.exact.parameters.numbers import exact_fraction, exact_text
-
-    return exact_text(1 - exact_fraction(share, name="dishonest_share"))
+    try:
+        return str(1 - Fraction(share))
+    except (ValueError, ZeroDivisionError):
+        raise click.UsageError(
+            f"Expected --dishonest-share from 0 to below 1; got {share}. Give a share such as 0.1."
+        ) from None

@@ -17,21 +17,12 @@ from smoothdp.services.client.windows.outcomes import OutcomeStore
 from smoothdp.services.client.windows.submit import submit
 from smoothdp.services.client.windows.window_results import read_window_collector, window_result
 from smoothdp.services.demo.party_process import PartyProcess, party_process
-from smoothdp.services.formats.design.task_request import TaskRequest, make_task
-from smoothdp.services.formats.design.task_shape import TaskIssuer
-from smoothdp.services.formats.party_files import (
-    PublicHalf,
-    callers_of,
-    make_keys,
-    write_callers,
-)
+from smoothdp.services.formats.design.agreeing import agree_on_one_host
 from smoothdp.services.formats.result import SignedResult
-from smoothdp.services.formats.signing import VerifyingKey
 from smoothdp.services.formats.task import Task
 from smoothdp.services.issuer.issuer_party import issue_invitations
 from smoothdp.services.shuffler.windows.shuffler_party import issue_passes
 from smoothdp.services.wire.calls import ServiceError, ask, connect
-from smoothdp.services.wire.key_files import TASK_FILE, write_new
 
 WINDOWS_ONE_HOST = (
     "Shuffler, analyser and issuer run on one host here, and one program made the passes and the "
@@ -55,6 +46,9 @@ class WindowsDemonstration:
         document: the result, its signature checked.
         found: how many clients found their report in the marks of the batch.
         seconds: from the task to the result.
+
+    >>> list(WindowsDemonstration.__dataclass_fields__)
+    ['task', 'document', 'found', 'seconds']
     """
 
     task: Task
@@ -98,23 +92,24 @@ def demonstrate_windows(
         InvalidParameter: too few users for the promise, or envelopes too large for an issuer.
         InvalidData: a datum outside the domain; files of a task in the directory.
         ServiceError: no result within five minutes after the last report.
+
+    >>> done = demonstrate_windows([1, 0, 0] * 100)  # doctest: +SKIP
+    >>> abs(done.document["sum"] - 100) <= done.document["error_of_sum"]  # doctest: +SKIP
+    True
     """
     folder = directory
     with ExitStack() as stack:
         if folder is None:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         began = time.perf_counter()
-        parties = ("analyzer", "shuffler", "collector", *(("issuer",) if has_issuer else ()))
-        halves = {party: make_keys(party, folder / party) for party in parties}
-        request = TaskRequest(
-            protocol=protocol,
+        task = agree_on_one_host(
+            folder,
+            protocol,
+            has_issuer=has_issuer,
             epsilon=epsilon,
             delta=delta,
             min_batch=len(data),
-            analyzer_sign_key=VerifyingKey.from_hex(halves["analyzer"].sign_key),
-            shuffler_sign_key=VerifyingKey.from_hex(halves["shuffler"].sign_key),
-            issuer=_issuer(halves["issuer"]) if has_issuer else None,
-            proof="slots" if has_issuer else "none",
+            issuer_url="https://issuer.example",
             origin="analyzer.example",
             size=_BITS if size is None and protocol == "real_sum" else size,
             honest_share=honest_share,
@@ -123,18 +118,10 @@ def demonstrate_windows(
             bounds=bounds,
             domain=domain,
         )
-        task = make_task(request)
-        for party in parties:
-            write_new(folder / party / TASK_FILE, task.encoded, mode=0o644)
-        write_callers(folder / "analyzer", callers_of(halves))
         say(f"Task {task.task_id.hex()[:16]}: {task.collect(len(data)).describe()}")
         for advice in task.advice:
             say(advice)
         return _run(task, data, folder, stack, say, began)
-
-
-def _issuer(half: PublicHalf) -> TaskIssuer:
-    return TaskIssuer("issuer.example", "https://issuer.example", half.sign_key)
 
 
 def _run(

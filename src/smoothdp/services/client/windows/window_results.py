@@ -80,6 +80,18 @@ def collector_of(directory: Path) -> tuple[Windowed, LookUp]:
     """Return a collector's task, of either format, and what asks for the result of a window.
 
     It returns (document, "") or (None, state), as `window_result` and `look_up_result` do.
+
+    Raises:
+        InvalidData: no directory of a collector, or one that others can read.
+
+    >>> import tempfile
+    >>> from smoothdp.services import agree_on_one_host
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     task = agree_on_one_host(Path(folder), "boolean_sum", epsilon="1", delta="1e-6",
+    ...         min_batch=300, issuer_url="http://127.0.0.1:8603", origin="127.0.0.1")
+    ...     agreed, look_up = collector_of(Path(folder, "collector"))
+    >>> agreed == task
+    True
     """
     if not (directory / PUBLIC_FILE).is_file():
         first, first_token = read_collector(directory)
