@@ -38,9 +38,9 @@ from smoothdp.services.formats.party_files import (
     make_keys,
     read_half,
     read_window_task,
+    revoke_tokens,
     task_format,
 )
-from smoothdp.services.formats.revoking import revoke_tokens
 from smoothdp.services.issuer.issuer_party import (
     IssuerParty,
     issue_invitations,

@@ -16,8 +16,7 @@ from smoothdp.services.client.windows.client import Client
 from smoothdp.services.client.windows.inclusion import Standing, look_up
 from smoothdp.services.client.windows.outcomes import OutcomeStore
 from smoothdp.services.client.windows.submit import submit
-from smoothdp.services.formats.party_files import make_keys
-from smoothdp.services.formats.revoking import revoke_tokens
+from smoothdp.services.formats.party_files import make_keys, revoke_tokens
 from smoothdp.services.issuer.issuer_party import IssuerParty, issue_invitations
 from smoothdp.services.issuer.window_keys import cards_to_come, cards_wanted, unsent
 from smoothdp.services.operations.logs import Cause, PutOff, cause_of
