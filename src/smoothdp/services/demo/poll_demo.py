@@ -16,11 +16,8 @@ from smoothdp.services.client.datum import read_datum
 from smoothdp.services.demo.party_process import MovedClocks
 from smoothdp.services.demo.windows_demo import wait_for_card, wait_for_result
 from smoothdp.services.formats.card import Card, SignedCard
-from smoothdp.services.formats.design.task_request import TaskRequest, make_task
-from smoothdp.services.formats.design.task_shape import TaskIssuer
-from smoothdp.services.formats.party_files import PARTIES, callers_of, make_keys, write_callers
+from smoothdp.services.formats.design.agreeing import agree_on_one_host
 from smoothdp.services.formats.report import Report, seal_report
-from smoothdp.services.formats.signing import VerifyingKey
 from smoothdp.services.formats.slot_tokens import SlotTokens
 from smoothdp.services.formats.slots import seal_slots
 from smoothdp.services.formats.task import Task
@@ -31,7 +28,6 @@ from smoothdp.services.shuffler.poll_routes import PUBLISHED, poll_link, poll_ro
 from smoothdp.services.shuffler.windows.ingest import OpenedReport, Taken
 from smoothdp.services.shuffler.windows.shuffler_party import WindowShufflerParty, issue_passes
 from smoothdp.services.tokens.token import SEED_BYTES
-from smoothdp.services.wire.key_files import TASK_FILE, write_new
 from smoothdp.services.wire.running import free_port, on_loopback
 
 POLL_QUESTION = "Have you ever run a program whose results you did not check?"
@@ -99,32 +95,22 @@ def poll_on_loopback(
         page, issuing = (
             f"http://{host_name}:{port.getsockname()[1]}" for port in (shuffler_port, issuer_port)
         )
-        parties = [name for name in PARTIES if has_issuer or name != "issuer"]
-        halves = {name: make_keys(name, folder / name) for name in parties}
-        signing = {name: halves[name].sign_key for name in parties}
-        issuer = TaskIssuer("issuer.example", issuing, signing["issuer"]) if has_issuer else None
-        task = make_task(
-            TaskRequest(
-                protocol=protocol,
-                epsilon=epsilon,
-                delta=delta,
-                min_batch=len(made_up),
-                analyzer_sign_key=VerifyingKey.from_hex(signing["analyzer"]),
-                shuffler_sign_key=VerifyingKey.from_hex(signing["shuffler"]),
-                issuer=issuer,
-                proof="slots" if has_issuer else "none",
-                origin="analyzer.example",
-                bounds=bounds,
-                domain=domain,
-                size=size,
-                windows=windows,
-                window_seconds=_window_seconds(time.time()),
-                grace_seconds=_GRACE_SECONDS,
-            )
+        task = agree_on_one_host(
+            folder,
+            protocol,
+            has_issuer=has_issuer,
+            epsilon=epsilon,
+            delta=delta,
+            min_batch=len(made_up),
+            issuer_url=issuing,
+            origin="analyzer.example",
+            bounds=bounds,
+            domain=domain,
+            size=size,
+            windows=windows,
+            window_seconds=_window_seconds(time.time()),
+            grace_seconds=_GRACE_SECONDS,
         )
-        for name in parties:
-            write_new(folder / name / TASK_FILE, task.encoded, mode=0o644)
-        write_callers(folder / "analyzer", callers_of(halves))
         clocks = MovedClocks(0.0)
 
         def guard() -> ClockGuard:
