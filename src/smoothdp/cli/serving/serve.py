@@ -60,18 +60,20 @@ def shuffler(
     trust = services.Trust(ca=ca, client_certificate=client_certificate)
     services.connect(analyzer, trust=trust).close()
     if services.task_format(directory) == 2:
-        if poll is not None:
-            raise click.UsageError(
-                "Expected --poll with a task of format 1; got one of format 2. Leave --poll out."
-            )
         windows = services.WindowShufflerParty.from_directory(directory, storage=storage)
-        services.run(windows.app(analyzer, work_seconds=work_seconds, trust=trust), **where)
+        more = []
+        if poll is not None:
+            more = services.poll_routes(windows.task, poll, directory / services.PUBLISHED)
+        app = windows.app(analyzer, work_seconds=work_seconds, more=more, trust=trust)
+        services.run(app, **where)
         return
-    party = services.ShufflerParty.from_directory(directory, storage=storage)
-    more = []
     if poll is not None:
-        more = services.poll_routes(party.task, poll, directory / services.PUBLISHED)
-    app = party.app(analyzer, work_seconds=work_seconds, more=more, trust=trust)
+        raise click.UsageError(
+            "Expected --poll with a task of format 2; got one of format 1. Make the task with "
+            "keys of its parties, or leave --poll out."
+        )
+    party = services.ShufflerParty.from_directory(directory, storage=storage)
+    app = party.app(analyzer, work_seconds=work_seconds, trust=trust)
     services.run(app, **where)
 
 

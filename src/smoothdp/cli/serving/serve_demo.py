@@ -125,20 +125,22 @@ def read_data(file: Path, column: str, asked: DemoOptions) -> tuple[list[Any], d
 def run_poll(question: str | None, epsilon: str, delta: str) -> None:
     """Serve the poll page beside made-up participants; close it at Enter, print the result."""
     from smoothdp import services
+    from smoothdp.services.demo.windows_demo import WINDOWS_ONE_HOST
 
     made_up, asked = services.POLL_MADE_UP, question or services.POLL_QUESTION
     with services.poll_on_loopback(question=asked, epsilon=epsilon, delta=delta) as poll:
         click.echo(
             f"{len(made_up)} made-up people have answered, {sum(made_up)} of them yes. "
-            "Your link, for one answer:",
+            "Your link, which has your pass, and your invitation, to type into the page:",
             err=True,
         )
         click.echo(poll.link)
+        click.echo(poll.invitation)
         click.prompt("Enter closes the poll", default="", show_default=False, err=True)
         mine = poll.answered() - len(made_up)
         click.echo(f"{mine} answer came from a browser.", err=True)
         click.echo(json.dumps(poll.close(), indent=2))
-        click.echo(services.ONE_HOST, err=True)
+        click.echo(WINDOWS_ONE_HOST, err=True)
         click.prompt("The page shows it; Enter ends", default="", show_default=False, err=True)
 
 

@@ -118,8 +118,12 @@ def submit_token(
     callback=refuse_nan,
     help="Seconds to wait for it.",
 )
-def results(window: int, collector: Path, analyzer: str, wait: float) -> None:
+@click.option("--signed", is_flag=True, help="With the analyser's signature, for the poll page.")
+def results(window: int, collector: Path, analyzer: str, wait: float, signed: bool) -> None:
     """Print the result of WINDOW as JSON; without one say why there is none, and exit 3.
+
+    With --signed it is printed as the analyser signed it: what the poll page shows, and what
+    smoothdp look-up reads.
 
     With --wait, an analyser that does not answer, or answers with an error of its own, is asked
     again until the wait is over.
@@ -130,7 +134,7 @@ def results(window: int, collector: Path, analyzer: str, wait: float) -> None:
     """
     from smoothdp import services
 
-    task, look_up = services.collector_of(collector)
+    task, look_up = services.collector_of(collector, signed=signed)
     end = time.monotonic() + wait
     statuses: list[int] = []
     trouble: services.ServiceError | None = None

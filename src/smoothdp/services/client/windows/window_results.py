@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import httpx
 
+from smoothdp.errors import InvalidData
 from smoothdp.services.client.collector import look_up_result, read_collector
 from smoothdp.services.formats.party_files import PUBLIC_FILE, read_window_task
 from smoothdp.services.formats.reading import DecodeError
@@ -76,13 +78,18 @@ def _signed(body: bytes, task: Task, window: int) -> SignedResult:
     return signed
 
 
-def collector_of(directory: Path) -> tuple[Windowed, LookUp]:
+def collector_of(directory: Path, *, signed: bool = False) -> tuple[Windowed, LookUp]:
     """Return a collector's task, of either format, and what asks for the result of a window.
 
     It returns (document, "") or (None, state), as `window_result` and `look_up_result` do.
 
+    Args:
+        directory: the collector's.
+        signed: whether the document is what the analyser hands out, {"result", "signature"}.
+
     Raises:
-        InvalidData: no directory of a collector, or one that others can read.
+        InvalidData: no directory of a collector, one that others can read, or ``signed`` for a
+            task of the first protocol, whose results have no signature.
 
     >>> import tempfile
     >>> from smoothdp.services import agree_on_one_host
@@ -94,6 +101,12 @@ def collector_of(directory: Path) -> tuple[Windowed, LookUp]:
     True
     """
     if not (directory / PUBLIC_FILE).is_file():
+        if signed:
+            raise InvalidData(
+                expected="a task whose results are signed",
+                got="one of format 1",
+                remedy="Ask for the result without its signature",
+            )
         first, first_token = read_collector(directory)
 
         def asked_first(http: httpx.Client, window: int) -> tuple[dict[str, Any] | None, str]:
@@ -103,7 +116,9 @@ def collector_of(directory: Path) -> tuple[Windowed, LookUp]:
     task, token = read_window_collector(directory)
 
     def asked(http: httpx.Client, window: int) -> tuple[dict[str, Any] | None, str]:
-        signed, state = window_result(http, task, window, token=token)
-        return (None, state) if signed is None else (signed.document, "")
+        result, state = window_result(http, task, window, token=token)
+        if result is None:
+            return None, state
+        return (json.loads(result.encode()) if signed else result.document), ""
 
     return task, asked

@@ -44,8 +44,10 @@ export function captionOf(result) {
 
 /** The words that the guarantee uses and this page does not. */
 export const termsOf = (task) =>
-  'In the guarantee, "shuffler" is the first service and "analyser" the second; a "user" is ' +
-  `whoever may answer once (here: ${task.unit}), and a "row" what one user sent; "epsilon" ` +
+  'In the guarantee, "shuffler" is the first service and "analyser" the second, whose public ' +
+  'side is the issuer: a "pass" is what the first one gave you, an "invitation" (or "account") ' +
+  `what the second one's side gave you. A "user" is whoever may answer once (here: ${task.unit}), ` +
+  'and a "row" what one user sent; "epsilon" ' +
   "measures how much the result can tell about it: chances change by at most a factor e^epsilon, " +
   "where e is about 2.718.";
 
