@@ -88,14 +88,12 @@ def demo(asked: DemoOptions, epsilon: str, delta: str, poll: bool, question: str
     if asked.file is not None and asked.column is not None:
         data, options = read_data(asked.file, asked.column, asked)
     say = partial(click.echo, err=True)
-    demonstration = services.demonstrate_windows(
-        data, say=say, epsilon=epsilon, delta=delta, **options
-    )
+    demonstration = services.demonstrate(data, say=say, epsilon=epsilon, delta=delta, **options)
     click.echo(json.dumps(demonstration.document, indent=2))
     say(services.compare(demonstration, data))
     if asked.missing is not None:
         say(missing_note(asked.missing))
-    say(services.WINDOWS_ONE_HOST)
+    say(services.ONE_HOST)
 
 
 def read_data(file: Path, column: str, asked: DemoOptions) -> tuple[list[Any], dict[str, Any]]:
@@ -125,7 +123,6 @@ def read_data(file: Path, column: str, asked: DemoOptions) -> tuple[list[Any], d
 def run_poll(question: str | None, epsilon: str, delta: str) -> None:
     """Serve the poll page beside made-up participants; close it at Enter, print the result."""
     from smoothdp import services
-    from smoothdp.services.demo.windows_demo import WINDOWS_ONE_HOST
 
     made_up, asked = services.POLL_MADE_UP, question or services.POLL_QUESTION
     with services.poll_on_loopback(question=asked, epsilon=epsilon, delta=delta) as poll:
@@ -140,7 +137,7 @@ def run_poll(question: str | None, epsilon: str, delta: str) -> None:
         mine = poll.answered() - len(made_up)
         click.echo(f"{mine} answer came from a browser.", err=True)
         click.echo(json.dumps(poll.close(), indent=2))
-        click.echo(WINDOWS_ONE_HOST, err=True)
+        click.echo(services.ONE_HOST, err=True)
         click.prompt("The page shows it; Enter ends", default="", show_default=False, err=True)
 
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from smoothdp.services.analyzer.windows.analyzer_party import WindowAnalyzerParty
+from smoothdp.services.analyzer.analyzer_party import AnalyzerParty
 from smoothdp.services.client.datum import read_datum
+from smoothdp.services.demo.demonstration import wait_for_card, wait_for_result
 from smoothdp.services.demo.party_process import MovedClocks
-from smoothdp.services.demo.windows_demo import wait_for_card, wait_for_result
 from smoothdp.services.formats.card import Card, SignedCard
 from smoothdp.services.formats.design.agreeing import agree_on_one_host
 from smoothdp.services.formats.report import Report, seal_report
@@ -24,9 +24,9 @@ from smoothdp.services.formats.task import Task
 from smoothdp.services.issuer.issuer import Account
 from smoothdp.services.issuer.issuer_party import IssuerParty, issue_invitations
 from smoothdp.services.operations.clock_guard import ClockGuard
+from smoothdp.services.shuffler.ingest import OpenedReport, Taken
 from smoothdp.services.shuffler.poll_routes import PUBLISHED, poll_link, poll_routes, publish
-from smoothdp.services.shuffler.windows.ingest import OpenedReport, Taken
-from smoothdp.services.shuffler.windows.shuffler_party import WindowShufflerParty, issue_passes
+from smoothdp.services.shuffler.shuffler_party import ShufflerParty, issue_passes
 from smoothdp.services.tokens.token import SEED_BYTES
 from smoothdp.services.wire.running import free_port, on_loopback
 
@@ -116,7 +116,7 @@ def poll_on_loopback(
         def guard() -> ClockGuard:
             return ClockGuard(wall=clocks.wall, boot=clocks.boot)
 
-        analyzing = WindowAnalyzerParty.from_directory(folder / "analyzer", clocks=guard())
+        analyzing = AnalyzerParty.from_directory(folder / "analyzer", clocks=guard())
         stack.callback(analyzing.close)
         analyzer = stack.enter_context(on_loopback(analyzing.app(work_seconds=_WORK_SECONDS)))
         issued = None
@@ -125,7 +125,7 @@ def poll_on_loopback(
             stack.callback(issued.close)
             face = issued.app(analyzer, page_origin=page, work_seconds=_WORK_SECONDS)
             stack.enter_context(on_loopback(face, listener=issuer_port))
-        shuffling = WindowShufflerParty.from_directory(folder / "shuffler", clocks=guard())
+        shuffling = ShufflerParty.from_directory(folder / "shuffler", clocks=guard())
         stack.callback(shuffling.close)
         published = folder / "shuffler" / PUBLISHED
         routes = poll_routes(task, question, published, one_host=True)
@@ -169,7 +169,7 @@ def _window_seconds(now: float) -> int:
 
 def _send_made_up(
     folder: Path,
-    shuffling: WindowShufflerParty,
+    shuffling: ShufflerParty,
     issued: IssuerParty | None,
     made_up: Sequence[Any],
     window: int,
