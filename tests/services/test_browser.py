@@ -415,7 +415,7 @@ def test_a_poll_whose_windows_are_all_published_is_closed(
             assert step(process, "status")["form"]
             step(process, "end")
         poll.close()
-        words = "This poll is closed" if closed else "Nothing has been sent yet"
+        words = "This poll is closed" if closed else "Nothing is sent before"
         with driven(browser, link=poll.link, before=days_later, expect=words) as process:
             status = step(process, "status")
             assert status["form"] is not closed
