@@ -15,12 +15,12 @@ from typing import Any
 
 import pytest
 
-from smoothdp.services.client.windows.inclusion import Standing
-from smoothdp.services.client.windows.submit import USED
+from smoothdp.services.client.inclusion import Standing
+from smoothdp.services.client.submit import USED
 from smoothdp.services.demo.poll_demo import Poll, poll_on_loopback
 from smoothdp.services.formats.report import sealed_bytes
 from tests.browsers import MISSING, chromium
-from tests.services.page_program import BUNDLE, FOLDER
+from tests.services.page.page_program import BUNDLE, FOLDER
 
 pytestmark = pytest.mark.slow
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from tests.services.page_program import needs_node, run
-from tests.services.windows.small_tasks import small_task
+from tests.services.page.page_program import needs_node, run
+from tests.services.worlds.small_tasks import small_task
 
 pytestmark = needs_node
 
