@@ -131,7 +131,7 @@ def test_releases(session: Any, folder: Path, columns: dict[str, Any], query: An
 
 def test_randomise_and_count(session: Any, folder: Path, columns: dict[str, Any]) -> None:
     protocol = BooleanSum(ROWS, expected_random_users=ROWS // 100)
-    names = {"user": "user", "datum": "smokes"}
+    names: dict[str, Any] = {"user": "user", "datum": "smokes"}
     here = randomized_counts(
         run_here([[columns["user"], columns["smokes"]]]),
         protocol,
@@ -144,8 +144,12 @@ def test_randomise_and_count(session: Any, folder: Path, columns: dict[str, Any]
         failing(session, folder), protocol, **names, key=KEY, window=4, users="unique"
     )
     assert there.messages.tolist() == here.messages.tolist()
-    true = int(columns["smokes"].sum())
+    released = spark.collect(
+        failing(session, folder), protocol, **names, key=KEY, window=4, users="unique"
+    )
     estimate = protocol.estimate_from_total(int(here.messages[1]))
+    assert released.value == estimate
+    true = int(columns["smokes"].sum())
     # Six deviations of the noise.
     assert abs(estimate - true) < 6 * float(protocol.noise_mse()) ** 0.5
 

@@ -128,8 +128,11 @@ def test_calibration_and_the_table_of_the_levels() -> None:
     assert tree.guarantee == GOAL
     assert tree.influence_of_one_liar == 21
     assert "at least 900,000 of the 1,000,000 users" in tree.condition()
-    found = tree.release(counts={"JFK": 600_000, "EWR": 399_000, "TEB": 1000})
-    assert set(found.value.texts()) == {"JFK", "EWR", "TEB"}
+    counts = {"JFK": 600_000, "EWR": 399_000, "TEB": 1000}
+    found = tree.release(counts=counts)
+    # That it lists no other string is no certainty: about two runs in a hundred do.
+    assert {"JFK", "EWR"} <= set(found.value.texts())
+    assert set(tree.simulate(counts, rng=SeededRandom(1)).value.texts()) == {"JFK", "EWR", "TEB"}
     assert found.sentence().endswith("in each of the 4 levels.")
     with pytest.raises(InvalidParameter, match="most_slots of at least"):
         PrefixTree.calibrate(10**4, guarantee=GOAL, n_levels=1, most_slots=3)

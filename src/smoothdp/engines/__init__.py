@@ -8,6 +8,7 @@ randomness anew: what is random comes from a key, a collection and a user (`keye
 
 from smoothdp.engines.by_key.release_table import release_table
 from smoothdp.engines.category_counts import category_counts
+from smoothdp.engines.collecting.collect import collect
 from smoothdp.engines.job import Job, Partition, Run, run_here
 from smoothdp.engines.keyed_random import KeyedRandom, keyed_words
 from smoothdp.engines.randomized_counts import randomized_counts
@@ -19,6 +20,7 @@ __all__ = [
     "Partition",
     "Run",
     "category_counts",
+    "collect",
     "keyed_words",
     "randomized_counts",
     "release_table",

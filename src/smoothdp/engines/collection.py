@@ -20,36 +20,56 @@ from smoothdp.engines.job import Partition
 from smoothdp.engines.keyed_random import check_key, user_bytes
 from smoothdp.errors import InvalidData, InvalidParameter, OutOfReach
 from smoothdp.exact.parameters.numbers import exact_int
-from smoothdp.shuffle import BooleanSum, Histogram, LowCommunicationHistogram, RealSum
+from smoothdp.shuffle import (
+    BooleanSum,
+    Histogram,
+    LowCommunicationHistogram,
+    PairedCount,
+    PairedHistogram,
+    PrefixTree,
+    RealSum,
+    SplitSum,
+    ZeroPreservingCount,
+)
 from smoothdp.shuffle.histogram.zero_preserving import require_explicit
+from smoothdp.shuffle.split.random_rounding import read_data
 from smoothdp.shuffle.users.user_data import read_bits, read_units
 from smoothdp.types import IntArray, WordArray
 
-Binned = LowCommunicationHistogram | Histogram
-Summed = BooleanSum | RealSum | Binned
+Binned = LowCommunicationHistogram | Histogram | PairedHistogram
+OfBits = BooleanSum | ZeroPreservingCount | PairedCount
+Summed = OfBits | RealSum | Binned
+"""Protocols whose messages are few kinds, to be counted."""
+Collected = Summed | SplitSum | PrefixTree
 MOST_CHECKED = 1 << 24
 """Users whose names one machine compares."""
+OTHER = -1
+"""The symbols of a string that is none of a tree's."""
 _LAST_WINDOW = (1 << 64) - 1
 _MARK_BYTES = 32
 _ROWS, _USERS, _NOISE = b"smoothdp data", b"smoothdp users", b"smoothdp noise"
 
 
-def job_name(protocol: Summed, *, column: str, window: int) -> bytes:
+def job_name(protocol: Collected, *, column: str, window: int) -> bytes:
     """Return what is known of a collection before its data: who asks what, how, and when.
 
     Raises:
-        InvalidParameter: another protocol, no name of a column, a window outside 0, ..., 2^64 - 1.
+        InvalidParameter: another protocol, or one without envelopes; no name of a column; a window
+            outside 0, ..., 2^64 - 1.
 
     >>> protocol = BooleanSum(9, expected_random_users=3)
     >>> job_name(protocol, column="tea", window=1) == job_name(protocol, column="te", window=1)
     False
     """
-    if not isinstance(protocol, Summed):
+    if not isinstance(protocol, Collected):
         raise InvalidParameter(
-            expected="a BooleanSum, RealSum, LowCommunicationHistogram or Histogram",
+            expected="a PairedCount, PairedHistogram, SplitSum, PrefixTree, ZeroPreservingCount, "
+            "BooleanSum, RealSum, LowCommunicationHistogram or Histogram",
             got=type(protocol).__name__,
             remedy="Build one with its calibrate, such as LowCommunicationHistogram.calibrate",
         )
+    if isinstance(protocol, PairedCount | PairedHistogram):
+        protocol.envelope  # noqa: B018 - refuses one made by hand, whose noise has no cap
     if not isinstance(column, str) or not column.strip():
         raise InvalidParameter(
             expected="column, the name of what is collected",
@@ -69,7 +89,10 @@ def job_name(protocol: Summed, *, column: str, window: int) -> bytes:
         for one in fields(protocol)
         if one.name not in ("promise", "honest_share") and not one.name.startswith("_")
     ]
-    return _joined([type(protocol).__qualname__, *parameters, column, f"window={number}"])
+    if isinstance(protocol, SplitSum):
+        # Of m0 users the noise is made: here honest_share does change what is sent.
+        parameters.append(f"honest_needed={protocol.honest_needed}")
+    return joined([type(protocol).__qualname__, *parameters, column, f"window={number}"])
 
 
 def noise_name(job: bytes, data_mark: int, *, key: bytes) -> bytes:
@@ -79,26 +102,44 @@ def noise_name(job: bytes, data_mark: int, *, key: bytes) -> bytes:
     return whole.digest()
 
 
-def _joined(words: Sequence[str]) -> bytes:
+def joined(words: Sequence[str]) -> bytes:
     """Return words with their lengths: no two lists of words have the same bytes."""
     coded = [word.encode("utf-8", "surrogatepass") for word in words]
     return b"".join(len(word).to_bytes(8, "little") + word for word in coded)
 
 
-def read_rows(protocol: Summed, data: NDArray[Any]) -> IntArray:
-    """Return data as the protocol takes them: bits, multiples of 2^-62, or bins.
+def read_rows(protocol: Collected, data: NDArray[Any]) -> IntArray:
+    """Return data as the protocol takes them: bits, multiples of 2^-62, bins, or rows of symbols.
+
+    A string that is none of a tree's has the symbols -1.
 
     Raises:
         InvalidData: a datum outside the protocol's domain, and no bin that catches all.
-        OutOfReach: a histogram of more bins than can be listed.
+        OutOfReach: a histogram, or a level of a tree, of more bins than can be listed.
     """
-    if isinstance(protocol, BooleanSum):
+    if isinstance(protocol, OfBits):
         return read_bits(data).astype(np.int64)
     if isinstance(protocol, RealSum):
         return read_units(data)
+    if isinstance(protocol, SplitSum):
+        return read_data(data, protocol.resolution)
+    if isinstance(protocol, PrefixTree):
+        require_explicit(protocol.most_bins, "the messages of a level")
+        other = (OTHER,) * protocol.n_levels
+        strings = [protocol.symbols_of(string) or other for string in data.tolist()]
+        return np.array(strings, dtype=np.int64).reshape(-1, protocol.n_levels)
     require_explicit(protocol.n_bins, "the messages of a user")
-    bins = [protocol.bin_of(datum) for datum in data.tolist()]
+    bins = [protocol.bin_of(_whole(datum)) for datum in data.tolist()]
     return np.array(bins, dtype=np.int64)
+
+
+def _whole(datum: Any) -> Any:
+    """Return a whole number for a float that is one.
+
+    An array of whole numbers becomes one of floats where a neighbour is missing: without this
+    the bin of a user would depend on who else is in the partition.
+    """
+    return int(datum) if isinstance(datum, float) and datum.is_integer() else datum
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,7 +165,7 @@ class MarkRows:
     Who has no key can find no other data with the same mark, but by a chance of 2^-256.
     """
 
-    protocol: Summed
+    protocol: Collected
     key: bytes
     job: bytes
     with_users: bool
@@ -141,10 +182,11 @@ class MarkRows:
         base.update(self.job)
         names = hashlib.blake2b(key=self.key, digest_size=8, person=_USERS)
         digests, marks = bytearray(), bytearray()
-        coded = rows.astype("<i8").tobytes()
+        # One number a user, or the symbols of a string, as many for every user.
+        coded, size = rows.astype("<i8").tobytes(), 8 * int(np.prod(rows.shape[1:]))
         for index, user in enumerate(users):
             name, one = user_bytes(user), base.copy()
-            one.update(coded[8 * index : 8 * index + 8] + name)
+            one.update(coded[size * index : size * (index + 1)] + name)
             digests += one.digest()
             if self.with_users:
                 own = names.copy()

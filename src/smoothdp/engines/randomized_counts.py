@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import add
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from smoothdp.engines.collection import (
-    Binned,
-    Marked,
-    MarkRows,
-    Summed,
-    job_name,
-    noise_name,
-    read_rows,
-    require_distinct,
-)
+from smoothdp.engines.collecting.marked_rows import MarkedRows, Users, marked_rows
+from smoothdp.engines.collection import Binned, Marked, MarkRows, Summed, read_rows
 from smoothdp.engines.job import Job, Partition, Run
-from smoothdp.engines.keyed_random import KeyedRandom, check_key, keyed_words
-from smoothdp.errors import InvalidData, InvalidParameter
-from smoothdp.shuffle import BooleanSum
+from smoothdp.engines.keyed_random import KeyedRandom, keyed_words
+from smoothdp.errors import InvalidParameter
+from smoothdp.shuffle import (
+    BooleanSum,
+    LowCommunicationHistogram,
+    PairedCount,
+    PairedHistogram,
+    PrefixTree,
+    RealSum,
+    SplitSum,
+)
 from smoothdp.types import IntArray
 
-Users = Literal["check", "unique"]
+OwnAndNoise = LowCommunicationHistogram | PairedCount | PairedHistogram
+"""Protocols whose users send one message of their own, and noise whatever they hold."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,37 +38,58 @@ class RandomizedCounts:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Randomized:
+class MarkedCounts:
     """Counts of messages, and the mark of the rows that they were made of."""
 
     messages: IntArray
     rows: Marked
 
-    def __add__(self, other: _Randomized) -> _Randomized:
-        return _Randomized(self.messages + other.messages, self.rows + other.rows)
+    def __add__(self, other: MarkedCounts) -> MarkedCounts:
+        return MarkedCounts(self.messages + other.messages, self.rows + other.rows)
 
 
 @dataclass(frozen=True)
 class _Randomize:
+    protocol: Summed
     marks: MarkRows
     collection: bytes
 
-    def __call__(self, columns: Partition) -> _Randomized:
+    def __call__(self, columns: Partition) -> MarkedCounts:
         users, data = columns
-        protocol, key = self.marks.protocol, self.marks.key
+        protocol, key, names = self.protocol, self.marks.key, users.tolist()
         rows = read_rows(protocol, data)
-        marked = self.marks.mark(users.tolist(), rows)
+        marked = self.marks.mark(names, rows)
         if isinstance(protocol, BooleanSum):
-            words = keyed_words(users.tolist(), key=key, collection=self.collection)
+            words = keyed_words(names, key=key, collection=self.collection)
             ones = int(np.count_nonzero(rows ^ (words < np.uint64(protocol.threshold))))
-            return _Randomized(np.array([len(rows) - ones, ones]), marked)
-        counts = np.zeros(n_values(protocol), dtype=np.int64)
-        for user, datum in zip(users.tolist(), data.tolist(), strict=True):
+            return MarkedCounts(np.array([len(rows) - ones, ones]), marked)
+        size = n_values(protocol)
+        if isinstance(protocol, OwnAndNoise):
+            own = 2 * rows + 1 if isinstance(protocol, PairedHistogram) else rows
+            counts = np.bincount(own, minlength=size)
+            add_noise(counts, protocol, names, key=key, collection=self.collection)
+            return MarkedCounts(counts, marked)
+        counts = np.zeros(size, dtype=np.int64)
+        read = data.tolist() if isinstance(protocol, RealSum) else rows.tolist()
+        for user, datum in zip(names, read, strict=True):
             rng = KeyedRandom(key, collection=self.collection, user=user)
             for message in protocol.randomize(datum, rng=rng):
-                if message < counts.size:  # what is beyond fills the envelope
-                    counts[message] += 1
-        return _Randomized(counts, marked)
+                counts[message] += 1
+        return MarkedCounts(counts, marked)
+
+
+def add_noise(
+    counts: IntArray, protocol: OwnAndNoise, users: Sequence[Any], *, key: bytes, collection: bytes
+) -> None:
+    """Add the noise messages of users to counts by value, in place.
+
+    From the same bits as `randomize`, which draws the noise first: what it draws after that is
+    the order of an envelope and its dummies, which no count depends on.
+    """
+    for user in users:
+        rng = KeyedRandom(key, collection=collection, user=user)
+        for message in protocol.noise_messages(rng=rng):
+            counts[message] += 1
 
 
 def randomized_counts(
@@ -77,6 +100,7 @@ def randomized_counts(
     column: str,
     window: int,
     users: Users = "check",
+    n_answered: int | None = None,
 ) -> RandomizedCounts:
     """Return the counts of all users' messages, each randomised once: (user, datum) per row.
 
@@ -85,22 +109,28 @@ def randomized_counts(
     collections that differ in any of these the noise is independent. Each is a collection of its
     own: its guarantee is to be charged again. The same job on the same data gives the same counts,
     which is for retries: of two collections under the same names it would show whether the data
-    are equal, so give another window. Give the counts to ``protocol.estimate_from_total`` (the
-    ones) or ``estimate_counts``.
+    are equal, so give another window. `collect` makes a release of them; or give the counts to
+    ``protocol.estimate_counts`` of a histogram or `PairedCount`, and the ones to
+    ``protocol.estimate_from_total`` of the others.
 
     Args:
         run: over the columns user and datum, whose rows do not change while it runs.
-        protocol: for exactly this number of users.
+        protocol: for exactly this number of users, but for those who did not answer. Messages of
+            a `PairedCount` are - and +, those of a `PairedHistogram` - and + of bin after bin;
+            dummies are not counted.
         key: 32 secret bytes (`keyed_random.new_key`); destroy it when the counts are final.
         column: the name of what is collected, such as the column's and the table's.
         window: a whole number >= 0: which collection of this column it is.
         users: "check" that no user has two rows, whose noise would be shared, for at most 2^24
             users; or "unique": the caller knows.
+        n_answered: rows there are, if some of the n_users stayed away, which must not depend on
+            what anybody holds. Estimate by ``protocol.answered(n_answered)`` then. None: all.
 
     Raises:
-        InvalidData: a datum outside the protocol's domain, another number of users, a user with
-            two rows, or rows that changed between two passes.
-        InvalidParameter: no key of 32 bytes, no column, or a window outside 0, ..., 2^64 - 1.
+        InvalidData: a datum outside the protocol's domain, another number of users, fewer than
+            the promise needs, a user with two rows, or rows that changed between two passes.
+        InvalidParameter: a protocol whose messages are not counted by value, as of `SplitSum` and
+            `PrefixTree`; no key of 32 bytes, no column, a window outside 0, ..., 2^64 - 1.
         OutOfReach: more users than can be checked.
 
     >>> from smoothdp.engines import run_here
@@ -112,41 +142,27 @@ def randomized_counts(
     >>> counts.n_users, bool((counts.messages == again.messages).all())
     (4, True)
     """
-    name = job_name(protocol, column=column, window=window)
-    with_users = require_users(users) == "check"
-    secret = check_key(key)
-    marked = run(Job(MarkRows(protocol, secret, name, with_users), add))
-    if marked.n_users != protocol.n_users:
-        raise InvalidData(
-            expected=f"data of n_users={protocol.n_users} users",
-            got=f"{marked.n_users}",
-            remedy="Build the protocol for this number of users",
-        )
-    require_distinct(marked.users)
-    collection = noise_name(name, marked.data_mark, key=secret)
-    marks = MarkRows(protocol, secret, name, with_users=False)
-    counts = run(Job(_Randomize(marks, collection), add))
-    if counts.rows.data_mark != marked.data_mark:
-        # Noise that is not that of these rows: nothing of it leaves.
-        raise InvalidData(
-            expected="the same rows in every pass",
-            got="others in the second",
-            remedy="Write the rows down once, such as to Parquet, and count from there",
-        )
-    return RandomizedCounts(marked.n_users, counts.messages)
-
-
-def require_users(users: Users) -> Users:
-    """Return "check" or "unique", or raise InvalidParameter."""
-    if users not in ("check", "unique"):
+    if isinstance(protocol, SplitSum | PrefixTree):
         raise InvalidParameter(
-            expected="users='check' or users='unique'",
-            got=f"users={users!r}",
-            remedy="Leave users out to check that no user has two rows",
+            expected="a protocol whose messages are counted by value",
+            got=type(protocol).__name__,
+            remedy="Use smoothdp.engines.collect, which takes every protocol",
         )
-    return users
+    rows = marked_rows(
+        run, protocol, key=key, column=column, window=window, users=users, n_answered=n_answered
+    )
+    return RandomizedCounts(rows.protocol.n_users, counted_messages(run, rows))
 
 
-def n_values(protocol: Any) -> int:
-    """Return the size of a protocol's alphabet."""
+def counted_messages(run: Run, rows: MarkedRows[Summed]) -> IntArray:
+    """Return the counts of all users' messages, by the second pass over marked rows."""
+    found: MarkedCounts = run(Job(_Randomize(rows.protocol, rows.marks, rows.noise_name()), add))
+    rows.require_same(found.rows.data_mark)
+    return found.messages
+
+
+def n_values(protocol: Summed) -> int:
+    """Return the size of a protocol's alphabet, dummies left out."""
+    if isinstance(protocol, PairedHistogram):
+        return 2 * protocol.n_bins
     return protocol.n_bins if isinstance(protocol, Binned) else 2

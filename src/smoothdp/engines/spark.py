@@ -13,14 +13,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from smoothdp.claims.release import Release
 from smoothdp.engines.by_key.release_table import release_table as _release_table
 from smoothdp.engines.category_counts import category_counts as _category_counts
+from smoothdp.engines.collecting.collect import collect as _collect
+from smoothdp.engines.collecting.marked_rows import Users, require_users
+from smoothdp.engines.collection import Collected, Summed
 from smoothdp.engines.job import Job, Run, merged
 from smoothdp.engines.randomized_counts import (
     RandomizedCounts,
-    Users,
     randomized_counts as _randomized_counts,
-    require_users,
 )
 from smoothdp.engines.spark_columns import (
     NUMBERS,
@@ -35,9 +37,9 @@ from smoothdp.engines.spark_failures import check_master, failure, is_damaged, j
 from smoothdp.engines.summarize_column import summarize_column as _summarize_column
 from smoothdp.errors import InvalidData, MissingExtra, SmoothdpError
 from smoothdp.exact.parameters.numbers import Parameter
+from smoothdp.planning import CollectPlan
 from smoothdp.queries import ColumnSummary, FixedStatistic, Query
 from smoothdp.queries.statistic import Statistic
-from smoothdp.shuffle import BooleanSum, Histogram, LowCommunicationHistogram, RealSum
 from smoothdp.tables.asked.arguments import read_by
 from smoothdp.tables.asked.column_statistic import read_statistics
 from smoothdp.tables.released_table import ReleasedTable
@@ -218,18 +220,20 @@ def _array(column: Any) -> Any:
 
 def randomized_counts(
     source: Any,
-    protocol: BooleanSum | RealSum | LowCommunicationHistogram | Histogram,
+    protocol: Summed,
     *,
     user: str,
     datum: str,
     key: bytes,
     window: int,
     users: Users = "check",
+    n_answered: int | None = None,
     session: Any = None,
 ) -> RandomizedCounts:
     """Randomise a column and count: see `smoothdp.engines.randomized_counts`.
 
     Args:
+        protocol, key, n_answered: as there.
         user, datum: columns; one row per user. The name of ``datum`` tells columns apart; tables
             with a column of one name are told apart by ``window``, or by keys of their own.
         window: a whole number >= 0: which collection of this column it is.
@@ -240,6 +244,50 @@ def randomized_counts(
         InvalidData: a user with two rows, besides what the job refuses.
         InvalidParameter: ``users`` that is neither, besides what the job refuses.
     """
+    run = _run_of_users(source, user, datum, users=users, session=session)
+    return _randomized_counts(
+        run, protocol, key=key, column=datum, window=window, users="unique", n_answered=n_answered
+    )
+
+
+def collect(
+    source: Any,
+    protocol: Collected | CollectPlan,
+    *,
+    user: str,
+    datum: str,
+    key: bytes,
+    window: int,
+    users: Users = "check",
+    n_answered: int | None = None,
+    label: object = None,
+    session: Any = None,
+) -> Release[Any]:
+    """Run a protocol, or a plan's, on a column and release it: see `smoothdp.engines.collect`.
+
+    Args:
+        protocol, key, n_answered, label: as there.
+        user, datum, window, users: as in `randomized_counts`.
+
+    Raises:
+        InvalidData: a user with two rows, besides what the job refuses.
+        InvalidParameter: ``users`` that is neither, besides what the job refuses.
+    """
+    run = _run_of_users(source, user, datum, users=users, session=session)
+    return _collect(
+        run,
+        protocol,
+        key=key,
+        column=datum,
+        window=window,
+        users="unique",
+        n_answered=n_answered,
+        label=label,
+    )
+
+
+def _run_of_users(source: Any, user: str, datum: str, *, users: Users, session: Any) -> Run:
+    """Return a run over users and data, each user once: by a shuffle of the column of users."""
     require_users(users)
     frame = frame_of(source, session=session)
     run = run_on(frame, [user, datum], kinds=[USERS, SINGLE])
@@ -251,7 +299,7 @@ def randomized_counts(
                 got="a user with two",
                 remedy="Aggregate each user's rows first",
             )
-    return _randomized_counts(run, protocol, key=key, column=datum, window=window, users="unique")
+    return run
 
 
 def category_counts(

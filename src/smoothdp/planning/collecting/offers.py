@@ -18,6 +18,7 @@ from smoothdp.shuffle.paired.count import PairedCount
 from smoothdp.shuffle.paired.histogram import PairedHistogram
 from smoothdp.shuffle.split.split_sum import SplitSum
 from smoothdp.shuffle.strings.prefix_tree import DEFAULT_CANDIDATES, PrefixTree
+from smoothdp.shuffle.strings.tree_levels import BYTE
 from smoothdp.text import number_up
 
 Task = Literal["count", "sum", "histogram", "strings"]
@@ -133,7 +134,7 @@ def _of_strings(wanted: Wanted) -> Iterator[Offer]:
         wanted,
         lambda common: LowCommunicationHistogram.calibrate(
             **{**common, "n_users": wanted.n_users // levels},
-            n_bins=DEFAULT_CANDIDATES * 256,
+            n_bins=DEFAULT_CANDIDATES * BYTE + 1,
         ),
         groups=levels,
     )

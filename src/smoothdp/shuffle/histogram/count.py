@@ -199,6 +199,10 @@ class ZeroPreservingCount(OmittedNoise[int, float]):
     def _estimate_read(self, read: ReadMessages, tolerated: int) -> float:
         return self._estimate(int(read.values.size) - self.n_users, tolerated)
 
+    def estimate_from_total(self, total: int) -> float:
+        """Return the estimate from the number of messages of n users, none of them silent."""
+        return self._estimate(total - self.n_users)
+
     def _for_users(self, n_users: int) -> ZeroPreservingCount:
         gamma, share = self.omission_probability, self._share_among(n_users)
         return self._kept_by(

@@ -274,7 +274,7 @@ class LowCommunicationHistogram(BinnedProtocol):
         source = read_rng(rng)
         bin_index = self.bin_of(datum)
         zp.require_explicit(self.n_slots - 1, "the slots of a user")
-        sent = [bin_index, *self._noise(source)]
+        sent = [bin_index, *self.noise_messages(rng=source)]
         return Envelope(self.n_slots, Fraction(0)).filled(sent, dummy=self.n_bins, rng=source)
 
     def read(self, messages: Iterable[object]) -> ReadMessages:
@@ -289,16 +289,17 @@ class LowCommunicationHistogram(BinnedProtocol):
             rejected[TOO_MANY] = int(values.size) - most
         return ReadMessages(values[:most], rejected, 0)
 
-    def _noise(self, rng: Entropy) -> set[int]:
-        """Return the bins whose noise bit is 1, fewer than K: their number, then which they are."""
-        gamma, many = self.noise_probability, self.n_slots
+    def noise_messages(self, *, rng: Entropy | None = None) -> set[int]:
+        """Return the bins whose noise bit is 1, fewer than K, whatever the user holds."""
+        gamma, many, source = self.noise_probability, self.n_slots, read_rng(rng)
+        # Their number, then which they are.
         while many >= self.n_slots:
-            many = binomial(self.n_bins, gamma, rng)
+            many = binomial(self.n_bins, gamma, source)
         # Of a large part of the bins the others are drawn.
         few = min(many, self.n_bins - many)
         chosen: set[int] = set()
         while len(chosen) < few:
-            chosen.add(rng.below(self.n_bins))
+            chosen.add(source.below(self.n_bins))
         return chosen if few == many else set(range(self.n_bins)) - chosen
 
     @property

@@ -27,7 +27,7 @@ from smoothdp.shuffle.users.honest_share import (
 from smoothdp.shuffle.users.ones import read_ones
 from smoothdp.shuffle.users.user_data import read_bits, require_n_users
 from smoothdp.sources import Source
-from smoothdp.types import ByteArray
+from smoothdp.types import ByteArray, IntArray
 
 DEFAULT_NOISE_SHARE = Fraction(9, 10)
 MINUS, PLUS, DUMMY = 0, 1, 2
@@ -204,16 +204,22 @@ class PairedCount(PairedProtocol[float]):
         """Return K messages: the sign of the bit, noise, and dummies, in random order."""
         envelope, source = self.envelope, read_rng(rng)
         own = PLUS if int(read_bits([datum])[0]) else MINUS
-        noise = self._fitting_noise(1, source)
+        return envelope.filled([own, *self.noise_messages(rng=source)], dummy=DUMMY, rng=source)
+
+    def noise_messages(self, *, rng: Entropy | None = None) -> list[int]:
+        """Return the signs that a user sends beside the own one, mostly none."""
+        noise = self._fitting_noise(1, read_rng(rng))
         pairs = int(noise.sizes.sum())
-        signs = [PLUS] * (noise.plus.size + pairs) + [MINUS] * (noise.minus.size + pairs)
-        return envelope.filled([own, *signs], dummy=DUMMY, rng=source)
+        return [PLUS] * (noise.plus.size + pairs) + [MINUS] * (noise.minus.size + pairs)
 
     def estimate(self, read: ReadMessages) -> float:
         """Return (number of + less number of - plus the number of users) / 2."""
-        plus = int(np.count_nonzero(read.values == PLUS))
-        minus = int(np.count_nonzero(read.values == MINUS))
-        return (plus - minus + self.n_users) / 2
+        return self.estimate_counts(np.bincount(read.values, minlength=DUMMY + 1)[:DUMMY])
+
+    def estimate_counts(self, message_counts: IntArray) -> float:
+        """Return the same from (number of -, number of +)."""
+        minus, plus = message_counts.tolist()
+        return float(plus - minus + self.n_users) / 2
 
     def check_data(self, data: Iterable[int]) -> ByteArray:
         """Return one bit per user, or raise InvalidData."""

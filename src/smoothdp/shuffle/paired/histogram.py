@@ -51,6 +51,7 @@ class PairedHistogram(PairedProtocol[HistogramEstimate]):
         clump_probability, largest_clump, honest_share, slots, n_honest_design, promise: as in
             `PairedCount`; the clump is that of a user in one bin.
         post_threshold: estimates up to it are reported as 0. None: nothing is hidden.
+        catch_all: whether the last bin is that of all values outside the others.
 
     Raises:
         InvalidParameter: a parameter outside these domains, or a promise that is not kept.
@@ -66,6 +67,7 @@ class PairedHistogram(PairedProtocol[HistogramEstimate]):
     source: ClassVar[Source] = Source("own", "proofs/paired-counts#4")
     n_bins: int
     post_threshold: int | None
+    catch_all: bool
 
     def __init__(
         self,
@@ -80,12 +82,14 @@ class PairedHistogram(PairedProtocol[HistogramEstimate]):
         n_honest_design: int | None = None,
         post_threshold: int | None = None,
         promise: Guarantee | None = None,
+        catch_all: bool = False,
     ) -> None:
         object.__setattr__(self, "n_bins", _read_bins(n_bins))
         least = None
         if post_threshold is not None:
             least = exact_int(post_threshold, name="post_threshold", minimum=0)
         object.__setattr__(self, "post_threshold", least)
+        object.__setattr__(self, "catch_all", bool(catch_all))
         self._set(
             n_users,
             noise_rate,
@@ -110,13 +114,14 @@ class PairedHistogram(PairedProtocol[HistogramEstimate]):
         most_messages: Parameter = 2,
         most_slots: int = 64,
         post_threshold: int | None = None,
+        catch_all: bool = False,
     ) -> PairedHistogram:
         """Return the protocol with the fewest pairs that meets a guarantee.
 
         Args:
             n_users, guarantee, honest_share, largest_clump, most_messages, most_slots: as in
                 `PairedCount.calibrate`.
-            n_bins, post_threshold: as in the constructor.
+            n_bins, post_threshold, catch_all: as in the constructor.
             noise_share: 2 rho / epsilon, in (0, 1): of two bins that change together.
 
         Raises:
@@ -152,6 +157,7 @@ class PairedHistogram(PairedProtocol[HistogramEstimate]):
             slots=found.slots,
             post_threshold=post_threshold,
             promise=guarantee,
+            catch_all=catch_all,
         )
 
     @property
@@ -219,18 +225,32 @@ class PairedHistogram(PairedProtocol[HistogramEstimate]):
     def randomize(self, datum: int, *, rng: Entropy | None = None) -> tuple[int, ...]:
         """Return K messages: + of the user's bin, noise of all bins, and dummies."""
         envelope, source = self.envelope, read_rng(rng)
-        own = require_bin(datum, self.n_bins)
-        noise = self._fitting_noise(1, source)
+        own = 2 * self.bin_of(datum) + 1
+        return envelope.filled(
+            [own, *self.noise_messages(rng=source)], dummy=self.dummy, rng=source
+        )
+
+    def bin_of(self, datum: object) -> int:
+        """Return the bin of a datum, or raise InvalidData if there is none for it."""
+        return require_bin(datum, self.n_bins, catch_all=self.catch_all)
+
+    def noise_messages(self, *, rng: Entropy | None = None) -> list[int]:
+        """Return the signs of all bins that a user sends beside the own one."""
+        noise = self._fitting_noise(1, read_rng(rng))
         pairs = np.repeat(noise.clumps, noise.sizes)
-        plus = np.concatenate([[own], noise.plus, pairs])
-        minus = np.concatenate([noise.minus, pairs])
-        sent = np.concatenate([2 * plus + 1, 2 * minus]).astype(np.int64)
-        return envelope.filled(sent.tolist(), dummy=self.dummy, rng=source)
+        plus = 2 * np.concatenate([noise.plus, pairs]) + 1
+        minus = 2 * np.concatenate([noise.minus, pairs])
+        return [*plus.tolist(), *minus.tolist()]
 
     def estimate(self, read: ReadMessages) -> HistogramEstimate:
         """Return + less - of every bin."""
-        counts = np.bincount(read.values, minlength=self.dummy + 1)[: self.dummy]
-        return self._estimated((counts[1::2] - counts[::2]).astype(np.int64))
+        return self.estimate_counts(
+            np.bincount(read.values, minlength=self.dummy + 1)[: self.dummy]
+        )
+
+    def estimate_counts(self, message_counts: IntArray) -> HistogramEstimate:
+        """Return the same from the number of - and of + of every bin, 2 d numbers in turn."""
+        return self._estimated((message_counts[1::2] - message_counts[::2]).astype(np.int64))
 
     def _estimated(self, values: IntArray) -> HistogramEstimate:
         hidden = self.post_threshold
@@ -241,7 +261,7 @@ class PairedHistogram(PairedProtocol[HistogramEstimate]):
 
     def check_data(self, data: Iterable[int]) -> Tally:
         """Return the true counts of one value per user."""
-        return tally_data(data, n_users=self.n_users, n_bins=self.n_bins)
+        return tally_data(data, n_users=self.n_users, n_bins=self.n_bins, catch_all=self.catch_all)
 
     def check_counts(self, counts: Any) -> Tally:
         """Return true counts given over all bins, or as bin -> count."""
@@ -257,7 +277,8 @@ class PairedHistogram(PairedProtocol[HistogramEstimate]):
         return self._estimated(add_true(left.astype(np.int64), counts))
 
     def _arguments_for(self, n_users: int) -> dict[str, Any]:
-        more = {"n_bins": self.n_bins, "post_threshold": self.post_threshold}
+        names = ("n_bins", "post_threshold", "catch_all")
+        more = {name: getattr(self, name) for name in names}
         return super()._arguments_for(n_users) | more
 
 

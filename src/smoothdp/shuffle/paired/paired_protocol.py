@@ -37,7 +37,7 @@ from smoothdp.shuffle.paired.noise_cap import noise_tails, overflow_of
 from smoothdp.shuffle.paired.noise_draws import Noise, drawn_noise
 from smoothdp.shuffle.protocol import ShuffleProtocol, read_users
 from smoothdp.shuffle.users.honest_share import honest_condition, least_honest, read_honest_share
-from smoothdp.types import FloatArray
+from smoothdp.types import FloatArray, IntArray
 
 Estimate = TypeVar("Estimate")
 
@@ -131,6 +131,14 @@ class PairedProtocol(ShuffleProtocol[int, Estimate], Generic[Estimate]):
     @abstractmethod
     def dummy(self) -> int:
         """The message that means nothing, the largest of the alphabet."""
+
+    @abstractmethod
+    def noise_messages(self, *, rng: Entropy | None = None) -> list[int]:
+        """Return what a user sends beside the own sign, whatever they hold, without dummies."""
+
+    @abstractmethod
+    def estimate_counts(self, message_counts: IntArray) -> Estimate:
+        """Return the estimate from the number of messages of each kind, - before +, no dummies."""
 
     @abstractmethod
     def _free_profile(self, n_honest: int) -> PrivacyProfile:

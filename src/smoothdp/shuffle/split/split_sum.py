@@ -165,13 +165,22 @@ class SplitSum(SplitParameters):
     def randomize(self, datum: float, *, rng: Entropy | None = None) -> tuple[int, ...]:
         """Return the m shares of a user, each uniform in 0 .. q - 1, with exact random bits."""
         source = read_rng(rng)
-        units = read_data([datum], self.resolution)
+        total = self.noisy_number(read_data([datum], self.resolution), rng=source)
+        shares = [source.bits(self.modulus_bits) for _ in range(self.n_shares - 1)]
+        return (*shares, (total - sum(shares)) % self.modulus)
+
+    def noisy_number(self, units: IntArray, *, rng: Entropy | None = None) -> int:
+        """Return what the shares of a user add up to, before it is taken modulo q.
+
+        Args:
+            units: an array of the one number, in multiples of 2^-62 (`check_data`).
+            rng: `SystemRandom()` by default.
+        """
+        source = read_rng(rng)
         total = rounded_total(units, self.resolution, source)
         shape = Fraction(1, self.honest_needed)
         total += negative_binomial_share(shape, self._rate, source)
-        total -= negative_binomial_share(shape, self._rate, source)
-        shares = [source.bits(self.modulus_bits) for _ in range(self.n_shares - 1)]
-        return (*shares, (total - sum(shares)) % self.modulus)
+        return total - negative_binomial_share(shape, self._rate, source)
 
     def read(self, messages: Iterable[object]) -> ReadMessages:
         """Return the numbers modulo q among the messages; the others are counted by reason."""
@@ -201,7 +210,7 @@ class SplitSum(SplitParameters):
                 ),
             )
         # 2^64 is a multiple of q: sums may wrap.
-        return self._read_total(int(read.values.astype(np.uint64).sum(dtype=np.uint64)))
+        return self.estimate_from_total(int(read.values.astype(np.uint64).sum(dtype=np.uint64)))
 
     def analyze(
         self, messages: Iterable[object], *, n_answered: int | None = None, tolerated: int = 0
@@ -221,7 +230,8 @@ class SplitSum(SplitParameters):
         used, _ = self._those_who_answered(n_answered, tolerated)
         return used.estimate(used.read(messages))
 
-    def _read_total(self, total: int) -> float:
+    def estimate_from_total(self, total: int) -> float:
+        """Return the estimate from the total of all users' shares, which counts modulo q."""
         start = (total + self.noise_reach) % self.modulus - self.noise_reach
         return float(Fraction(start, self.resolution))
 
@@ -262,7 +272,7 @@ class SplitSum(SplitParameters):
         noise = self._noise
         total += negative_binomial_share(noise.shape, noise.rate, rng)
         total -= negative_binomial_share(noise.shape, noise.rate, rng)
-        return self._read_total(total)
+        return self.estimate_from_total(total)
 
     def _for_users(self, n_users: int) -> SplitSum:
         self._require_honest(n_users, "users who answered")

@@ -80,8 +80,10 @@ class PrefixTree(TreeLevels):
     Raises:
         InvalidParameter: a parameter outside these domains.
 
+    >>> from smoothdp.exact.random.entropy import SeededRandom
     >>> tree = PrefixTree(1000, n_levels=2, fan_out=10, noise_probability="0.02")
-    >>> found = tree.simulate({(4, 2): 700, (4, 7): 290, (9, 9): 10}).value
+    >>> made = {(4, 2): 700, (4, 7): 290, (9, 9): 10}
+    >>> found = tree.simulate(made, rng=SeededRandom(1)).value
     >>> sorted(found.counts)
     [(4, 2), (4, 7)]
     """
@@ -217,11 +219,8 @@ class PrefixTree(TreeLevels):
 
     def condition(self) -> str:
         """Return what the guarantee rests on, in words that every output carries."""
-        return (
-            honest_condition(self.n_users, self.honest_assumed)
-            + ", in each of the "
-            + (f"{self.n_levels} levels")
-        )
+        condition = honest_condition(self.n_users, self.honest_assumed)
+        return f"{condition}, in each of the {self.n_levels} levels"
 
     @property
     def redraw_probability(self) -> Fraction:
@@ -235,14 +234,40 @@ class PrefixTree(TreeLevels):
     def _honest(self, n_honest: int | None) -> int:
         if n_honest is None:
             return self.honest_assumed
-        honest = exact_int(n_honest, name="n_honest", minimum=1)
-        if honest > self.n_users:
+        return self._number_of(n_honest, "n_honest", "honest users, the protected one included")
+
+    def _number_of(self, number: int, name: str, who: str) -> int:
+        count = exact_int(number, name=name, minimum=1)
+        if count > self.n_users:
             raise InvalidParameter(
-                expected=f"n_honest of at most n_users={self.n_users}",
-                got=f"n_honest={honest}",
-                remedy="Count honest users, the protected one included",
+                expected=f"{name} of at most n_users={self.n_users}",
+                got=f"{name}={count}",
+                remedy=f"Count {who}",
             )
-        return honest
+        return count
+
+    def answered(self, n_answered: int) -> PrefixTree:
+        """Return the tree as those who answer every level run it: the same noise each, and m0.
+
+        Without a promise, as many honest users as answer where these are fewer.
+
+        Raises:
+            InvalidParameter: not a number from 1 to n_users.
+            InvalidData: fewer users than the promise counts on.
+        """
+        count = self._number_of(n_answered, "n_answered", "each user once")
+        if count < self.honest_assumed and self.promise is not None:
+            raise InvalidData(
+                expected=f"at least {self.honest_assumed} honest users, as the promise needs",
+                got=f"{count} users who answered",
+                remedy="Wait for more users; next time, calibrate for fewer than you expect",
+            )
+        share = min(Fraction(1), Fraction(self.honest_assumed, count))
+        changed = {"n_users": count, "honest_share": share, "promise": None}
+        fewer = PrefixTree(**constructor_arguments(self, vars(self)) | changed)
+        # The same profile: noise, envelopes and m0 are the same.
+        object.__setattr__(fewer, "promise", self.promise)
+        return fewer
 
     # ---- what a user sends, and may do ------------------------------------------------
 

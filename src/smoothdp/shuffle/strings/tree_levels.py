@@ -170,7 +170,7 @@ class TreeLevels:
             bins = [self.bin_of(string, level, prefixes) for string in data]
             return self.round(level, prefixes).run_messages(bins, rng=source)
 
-        return self._climb(ask)
+        return self.climb(ask)
 
     def _counted(self, data: Iterable[object]) -> Counter[Prefix | None]:
         if isinstance(data, str | bytes) or not isinstance(data, Iterable):
@@ -188,9 +188,10 @@ class TreeLevels:
                 bins[self.bin_of(string, level, prefixes)] += users
             return self.round(level, prefixes).release(counts=dict(bins), rng=rng).value
 
-        return self._climb(ask)
+        return self.climb(ask)
 
-    def _climb(self, ask: Callable[[int, tuple[Prefix, ...]], HistogramEstimate]) -> FoundStrings:
+    def climb(self, ask: Callable[[int, tuple[Prefix, ...]], HistogramEstimate]) -> FoundStrings:
+        """Run all levels: ``ask(level, survivors)`` returns the estimate of a level's histogram."""
         prefixes: tuple[Prefix, ...] = ((),)
         dropped = []
         for level in range(1, self.n_levels + 1):
