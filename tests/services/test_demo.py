@@ -16,6 +16,7 @@ from smoothdp.cli.serving.serve import serve
 from smoothdp.cli.serving.task import task as task_command
 from smoothdp.services import ServiceError, create_task, demonstrate
 from smoothdp.services.analyzer.batch_result import describe_batch
+from tests.services.windows.party_threads import STARTED, party_thread
 from tests.services.world import KEY
 
 
@@ -60,6 +61,13 @@ def test_a_demonstration_without_a_result_ends(monkeypatch: pytest.MonkeyPatch) 
         demonstrate([1, 0] * 4, epsilon="2", delta="0.01", dishonest_share="0")
 
 
+@pytest.fixture
+def in_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The parties of a demonstration in threads: three programs take long to start."""
+    monkeypatch.setattr(STARTED, party_thread)
+
+
+@pytest.mark.usefixtures("in_threads")
 def test_the_demo_command_says_that_one_host_voids_the_assumption(tmp_path: Path) -> None:
     table = tmp_path / "t.csv"
     table.write_text("x\n" + "1\n5\n9\n" * 40)
@@ -70,6 +78,7 @@ def test_the_demo_command_says_that_one_host_voids_the_assumption(tmp_path: Path
     assert "one host" in result.stderr
 
 
+@pytest.mark.usefixtures("in_threads")
 @pytest.mark.parametrize(
     ("column", "options", "rows"),
     [
@@ -117,6 +126,7 @@ def test_a_column_that_needs_a_threshold_is_told_so(tmp_path: Path) -> None:
         assert "17" not in result.stderr.replace(str(table), "")
 
 
+@pytest.mark.usefixtures("in_threads")
 @pytest.mark.parametrize(("missing", "users"), [("0", 120), ("public-drop", 80)])
 def test_the_demo_command_says_what_became_of_missing_values(
     tmp_path: Path, missing: str, users: int

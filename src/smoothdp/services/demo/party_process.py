@@ -15,6 +15,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from starlette.applications import Starlette
+
 from smoothdp.services.analyzer.windows.analyzer_party import WindowAnalyzerParty
 from smoothdp.services.issuer.issuer_party import IssuerParty
 from smoothdp.services.operations.clock_guard import ClockGuard, seconds_since_boot
@@ -22,7 +24,6 @@ from smoothdp.services.shuffler.windows.shuffler_party import WindowShufflerPart
 from smoothdp.services.wire.calls import ServiceError
 from smoothdp.services.wire.running import on_loopback
 
-ROLES = ("analyzer", "issuer", "shuffler")
 _WORK_SECONDS = 0.2
 
 
@@ -99,25 +100,24 @@ def party_process(
         process.stdout.close()
 
 
+def party_app(role: str, directory: Path, clocks: MovedClocks, analyzer_url: str) -> Starlette:
+    """Return the application of a party with these clocks."""
+    guard = ClockGuard(wall=clocks.wall, boot=clocks.boot)
+    if role == "analyzer":
+        party = WindowAnalyzerParty.from_directory(directory, clocks=guard)
+        return party.app(work_seconds=_WORK_SECONDS)
+    if role == "issuer":
+        issuer = IssuerParty.from_directory(directory, clocks=guard)
+        return issuer.app(analyzer_url, work_seconds=_WORK_SECONDS)
+    shuffler = WindowShufflerParty.from_directory(directory, clocks=guard)
+    return shuffler.app(analyzer_url, work_seconds=_WORK_SECONDS)
+
+
 def main(arguments: Sequence[str]) -> None:
     """Serve one party until the standard input ends."""
     role, directory, analyzer_url, ahead = arguments
     clocks = MovedClocks(float(ahead))
-    guard = ClockGuard(wall=clocks.wall, boot=clocks.boot)
-    folder = Path(directory)
-    if role == "analyzer":
-        app = WindowAnalyzerParty.from_directory(folder, clocks=guard).app(
-            work_seconds=_WORK_SECONDS
-        )
-    elif role == "issuer":
-        app = IssuerParty.from_directory(folder, clocks=guard).app(
-            analyzer_url, work_seconds=_WORK_SECONDS
-        )
-    else:
-        app = WindowShufflerParty.from_directory(folder, clocks=guard).app(
-            analyzer_url, work_seconds=_WORK_SECONDS
-        )
-    with on_loopback(app) as address:
+    with on_loopback(party_app(role, Path(directory), clocks, analyzer_url)) as address:
         print(address, flush=True)
         for line in sys.stdin:
             clocks.ahead = float(line)
