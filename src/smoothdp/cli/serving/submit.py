@@ -12,6 +12,7 @@ import click
 
 from smoothdp.cli.options.command_line import refuse_nan
 from smoothdp.cli.serving.taking_part import take_part
+from smoothdp.whole_file import whole_file
 
 _AGAIN = (
     "Note: a report of this window was made here with another token, and is not known to be "
@@ -118,7 +119,8 @@ def submit_token(
     callback=refuse_nan,
     help="Seconds to wait for it.",
 )
-def results(window: int, collector: Path, analyzer: str, wait: float) -> None:
+@click.option("--signed", type=_FILE, help="File to write it to with its signature, for look-up.")
+def results(window: int, collector: Path, analyzer: str, wait: float, signed: Path | None) -> None:
     """Print the result of WINDOW as JSON; without one say why there is none, and exit 3.
 
     With --wait, an analyser that does not answer, or answers with an error of its own, is asked
@@ -139,7 +141,7 @@ def results(window: int, collector: Path, analyzer: str, wait: float) -> None:
         while True:
             statuses.clear()
             try:
-                result, state = look_up(http, window)
+                result, state, as_it_came = look_up(http, window)
                 trouble = None
                 if result is not None:
                     break
@@ -160,4 +162,11 @@ def results(window: int, collector: Path, analyzer: str, wait: float) -> None:
         why = services.missing_sentence(task, window, state=state, now=time.time())
         click.echo(why, err=True)
         raise SystemExit(3)
+    if signed is not None:
+        if not as_it_came:
+            raise click.UsageError(
+                "Expected --signed with a task of format 2; got one of format 1. Leave it out."
+            )
+        with whole_file(signed) as partial:
+            partial.write_bytes(as_it_came)
     click.echo(json.dumps(result, indent=2))

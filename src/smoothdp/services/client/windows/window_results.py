@@ -17,8 +17,8 @@ from smoothdp.services.wire.calls import ServiceError, ask, shown_words
 from smoothdp.services.wire.key_files import SECRETS_FILE, read_secret
 from smoothdp.services.wire.window_state import Windowed
 
-LookUp: TypeAlias = Callable[[httpx.Client, int], tuple[dict[str, Any] | None, str]]
-"""Asks for the result of a window."""
+LookUp: TypeAlias = Callable[[httpx.Client, int], tuple[dict[str, Any] | None, str, bytes]]
+"""Asks for the result of a window: document, state, and what the analyser signed as it came."""
 
 
 def read_window_collector(directory: Path) -> tuple[Task, str]:
@@ -79,19 +79,23 @@ def _signed(body: bytes, task: Task, window: int) -> SignedResult:
 def collector_of(directory: Path) -> tuple[Windowed, LookUp]:
     """Return a collector's task, of either format, and what asks for the result of a window.
 
-    It returns (document, "") or (None, state), as `window_result` and `look_up_result` do.
+    That returns (document, "", signed) or (None, state, b""). ``signed`` is the document with the
+    analyser's signature, what `look_up_report` takes; tasks of format 1 have none.
     """
     if not (directory / PUBLIC_FILE).is_file():
         first, first_token = read_collector(directory)
 
-        def asked_first(http: httpx.Client, window: int) -> tuple[dict[str, Any] | None, str]:
-            return look_up_result(http, task_id=first.task_id, window=window, token=first_token)
+        def asked_first(
+            http: httpx.Client, window: int
+        ) -> tuple[dict[str, Any] | None, str, bytes]:
+            found = look_up_result(http, task_id=first.task_id, window=window, token=first_token)
+            return *found, b""
 
         return first, asked_first
     task, token = read_window_collector(directory)
 
-    def asked(http: httpx.Client, window: int) -> tuple[dict[str, Any] | None, str]:
+    def asked(http: httpx.Client, window: int) -> tuple[dict[str, Any] | None, str, bytes]:
         signed, state = window_result(http, task, window, token=token)
-        return (None, state) if signed is None else (signed.document, "")
+        return (None, state, b"") if signed is None else (signed.document, "", signed.encode())
 
     return task, asked
