@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -11,6 +12,7 @@ import pytest
 
 from smoothdp.cli.main import main
 from smoothdp.services import issue_invitations, take_part
+from smoothdp.services.formats.result import SignedResult
 from smoothdp.services.shuffler.windows.shuffler_party import issue_passes
 from smoothdp.services.wire.running import on_loopback
 from tests.services.windows.three_parties import USERS, Parties
@@ -94,8 +96,11 @@ def test_from_submit_to_look_up(
     place.parties.now += 600
     place.parties.round()
     place.parties.analyzer.work()
-    rows = place.parties.analyzer.analyzer.storage.read("SELECT body FROM release")
-    (tmp_path / "result.json").write_bytes(rows[0][0])
+    asked = ["results", str(place.window), "--collector", f"{tmp_path}/collector"]
+    main([*asked, "--analyzer", place.parties.url, "--signed", f"{tmp_path}/result.json"])
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["users"] == USERS
+    assert SignedResult.decode((tmp_path / "result.json").read_bytes()).document == shown
     look_up = ["look-up", str(place.window), "--task", f"{tmp_path}/shuffler/task.json"]
     look_up += ["--result", f"{tmp_path}/result.json", "--shuffler", place.shuffler]
     main(look_up)
