@@ -81,6 +81,14 @@ def collector_of(directory: Path) -> tuple[Windowed, LookUp]:
 
     That returns (document, "", signed) or (None, state, b""). ``signed`` is the document with the
     analyser's signature, what `look_up_report` takes; tasks of format 1 have none.
+
+    Args:
+        directory: of the collector, as it was made.
+
+    Raises:
+        InvalidData: no directory of a collector, or one that others can read.
+
+    >>> task, look_up = collector_of(Path("smokers/collector"))  # doctest: +SKIP
     """
     if not (directory / PUBLIC_FILE).is_file():
         first, first_token = read_collector(directory)
