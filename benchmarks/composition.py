@@ -338,8 +338,13 @@ def questions() -> None:
         whole = sd.compose([(step("256/60000", "1.1"), 3516)])
         return [whole.epsilon_bounds(Fraction(4, 5) ** i / 10**4) for i in range(50)][-1]
 
-    def few() -> tuple[float, float]:
-        return sd.compose([(step("1/100", "1", "without_replacement"), 2)]).epsilon_bounds("1e-6")
+    def few(count: int, noise: str) -> Callable[[], tuple[float, float]]:
+        return lambda: sd.compose(
+            [(step("1/100", noise, "without_replacement"), count)]
+        ).epsilon_bounds("1e-6")
+
+    def rare() -> tuple[float, float]:
+        return sd.compose([(step("1/1000000", "0.6"), 10**6)]).epsilon_bounds("1e-8")
 
     rows: list[tuple[str, str, Callable[[], tuple[float, float]], Callable[[], float] | None]] = [
         (
@@ -362,7 +367,17 @@ def questions() -> None:
         ),
         ("1000 Laplace scales, epsilon(1e-6)", "1 s", scales, lambda: google_laplace(1e-6)),
         ("50 deltas of the MNIST run", "3 times one", deltas, None),
-        ("2 steps without replacement", "0.3 s", few, None),
+        *(
+            (
+                f"{count} steps without replacement, sigma {noise}",
+                "0.3 s",
+                few(count, noise),
+                None,
+            )
+            for count in (2, 5, 10)
+            for noise in ("1", "5")
+        ),
+        ("q = 1e-6, sigma = .6, 1e6 steps, epsilon(1e-8)", "5 s", rare, None),
     ]
     with contextlib.suppress(ImportError):
         google_epsilon_of([(1.0, 0.5, 1)], 1e-5)

@@ -26,13 +26,13 @@ def main(folder: str) -> None:
     delays = sd.read_column(flights, "dep_delay", missing="0")
 
     late = float((delays > 15).mean())
-    for protocol in ("boolean-sum", "paired-count", "split-sum"):
-        print(f"$ smoothdp collect {_DELAYS} --above 15 --protocol {protocol} ...")
+    for protocol in (None, "boolean-sum", "paired-count", "split-sum"):
+        print(f"$ smoothdp collect {_DELAYS} --above 15 {_named(protocol)}...")
         share = sd.report.collect_share(delays, above=15, protocol=protocol, guarantee=GUARANTEE)
         _show(share, {"share above 15": late})
 
-    for protocol in ("real-sum", "split-sum"):
-        print(f"$ smoothdp collect {_DELAYS} --bounds -60 240 --protocol {protocol} ...")
+    for protocol in (None, "split-sum"):
+        print(f"$ smoothdp collect {_DELAYS} --bounds -60 240 {_named(protocol)}...")
         mean = sd.report.collect_mean(delays, bounds=BOUNDS, protocol=protocol, guarantee=GUARANTEE)
         _show(mean, {"mean": float(np.clip(delays, *BOUNDS).mean())})
 
@@ -43,6 +43,11 @@ def main(folder: str) -> None:
         truth = sd.data.count_column(flights, column, universe=names, missing="none")
         found = sd.report.collect_histogram(values, domain=names, guarantee=GUARANTEE)
         _show(found, {name: float(count) for name, count in truth.items()} | {"other": 0.0})
+
+
+def _named(protocol: str | None) -> str:
+    """Return the option that names a protocol; without one the planner chooses."""
+    return "" if protocol is None else f"--protocol {protocol} "
 
 
 def _show(found: sd.report.Collection, truth: dict[str, float]) -> None:

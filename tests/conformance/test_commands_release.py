@@ -286,6 +286,9 @@ def test_a_value_outside_the_domain_is_counted_as_other(
     assert "C" not in found["estimates"]
 
 
+BY_NAME = ("--protocol", "low-communication-histogram")
+
+
 def test_a_protocol_by_name_and_what_a_user_may_send(
     flights: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -295,8 +298,10 @@ def test_a_protocol_by_name_and_what_a_user_may_send(
     assert "zero-preserving" in found["protocol"]
     assert found["honest_users"] == 2000
     for more, words in (
-        (["--most-slots", "2"], "most-slots of at least"),
-        (["--most-messages", "1"], "most-messages of at least"),
+        (["--most-slots", "2"], r"most-slots 2; LowCommunicationHistogram needs \d+ slots"),
+        (["--most-messages", "1"], "needs 1.* messages on average"),
+        (["--most-slots", "2", *BY_NAME], "most-slots of at least"),
+        (["--most-messages", "1", *BY_NAME], "most-messages of at least"),
         (["--protocol", "real-sum"], "low-communication-histogram or zero-preserving"),
         (["--honest-share", "0"], "honest-share"),
         (["--honest-share", "0.05"], "n_users|users"),

@@ -196,7 +196,7 @@ def test_every_user_by_hand_gives_the_estimate(thousand: PairedCount) -> None:
     assert abs(thousand.release(bits, rng=SeededRandom(8)).value - 300) <= thousand.error("1e-9")
 
 
-def test_those_who_answered(thousand: PairedCount) -> None:
+def testthose_who_answered(thousand: PairedCount) -> None:
     rng = SeededRandom(11)
     sent = [m for datum in [1] * 200 + [0] * 750 for m in thousand.randomize(datum, rng=rng)]
     found = thousand.analyze(sent, n_answered=950)

@@ -239,7 +239,8 @@ def test_what_is_given_is_kept() -> None:
         (PureDP("ln(3)"), PolyPlace),
         pytest.param(ApproxDP(1, delta="1e-6"), PolyPlace, marks=pytest.mark.slow),
         (ZCDP(HALF), ArsinhNormal),
-        (TruncatedCDP(HALF, omega=10), Gaussian),
+        (TruncatedCDP(HALF, omega=10), ArsinhNormal),
+        pytest.param(TruncatedCDP("1/200", omega=5), Gaussian, marks=pytest.mark.slow),
     ],
     ids=label,
 )

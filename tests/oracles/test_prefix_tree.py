@@ -16,6 +16,8 @@ from smoothdp.claims import ApproxDP, PureDP
 from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.random.entropy import SeededRandom
 from smoothdp.shuffle import PrefixTree
+from smoothdp.shuffle.histogram.estimate import HistogramEstimate
+from smoothdp.shuffle.strings.found_strings import FoundStrings
 from tests.checkers.rationals import binomial_law
 
 GOAL = ApproxDP(1, delta="1e-6")
@@ -205,3 +207,14 @@ def test_redrawing_in_two_levels() -> None:
             p, q = law(one), law(two)
             truth = sum(max(0.0, m - math.exp(epsilon) * q.get(key, 0)) for key, m in p.items())
             assert truth <= bound + 1e-12
+
+
+def test_no_two_strings_share_a_text() -> None:
+    """All 65,536 strings of two bytes, most of them no UTF-8, and back."""
+    strings = list(itertools.product(range(256), repeat=2))
+    last = HistogramEstimate(2, {})
+    found = FoundStrings(dict.fromkeys(strings, 1.0), (), last, (), 256)
+    texts = found.texts()
+    assert len(texts) == len(strings)
+    back = {tuple(text.encode(errors="surrogateescape").ljust(2, b"\0")) for text in texts}
+    assert back == set(strings)

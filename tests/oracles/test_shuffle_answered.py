@@ -91,7 +91,7 @@ class TestEveryProtocol:
         with pytest.raises(InvalidData, match="honest users"):
             protocol.analyze([])
 
-    def test_those_who_answered_ran_it_with_the_same_noise(
+    def testthose_who_answered_ran_it_with_the_same_noise(
         self, kind: Any, more: dict[str, Any]
     ) -> None:
         protocol = promised(kind, all_users=400, honest=300, **more)

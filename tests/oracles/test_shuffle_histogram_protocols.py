@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections import Counter, defaultdict
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import chi2
 
 from smoothdp.claims import ZCDP, ApproxDP, GaussianDP, PureDP
 from smoothdp.errors import (
@@ -94,9 +98,11 @@ def test_messages_of_a_user() -> None:
     rng = SeededRandom(3)
     for _ in range(50):
         sent = protocol.randomize(3, rng=rng)
-        assert sent[0] == 3
-        assert sent[1:] == tuple(sorted(set(sent[1:])))
-        assert len(sent) <= protocol.most_messages == 9
+        assert len(sent) == protocol.slots_per_user == protocol.most_messages == 9
+        bins = [message for message in sent if message != 8]
+        assert 3 in bins
+        bins.remove(3)
+        assert len(set(bins)) == len(bins)
     assert protocol.mean_messages == 5.0
     sparse = LowCommunicationHistogram(5, n_bins=8, noise_probability="1/8")
     assert sparse.mean_messages == 2.0
@@ -106,7 +112,7 @@ def test_messages_of_a_user() -> None:
 def test_bad_messages_are_counted_and_the_rest_is_analysed() -> None:
     protocol = Histogram(3, n_bins=2, omission_probability="1/2")
     good = [0, 0, 0, 0, 1]
-    bad = ["x", -1, 2, None, 1.5, True, Message("Other", 1)]
+    bad = ["x", -1, 3, None, 1.5, True, Message("Other", 1)]
     with pytest.warns(PrivacyWarning, match="1 of another protocol"):
         estimate = protocol.analyze([*good, *bad])
     assert estimate.counts == protocol.analyze(good).counts
@@ -114,7 +120,49 @@ def test_bad_messages_are_counted_and_the_rest_is_analysed() -> None:
     assert read.n_rejected == 7
     assert protocol.read([0] * 100).rejected == {"more than the users can send": 91}
     count = ZeroPreservingCount(3, omission_probability="1/2")
-    assert count.read([1, 0, 1, 5]).rejected == {"outside the alphabet": 2}
+    assert count.read([1, 0, 1, 5]).rejected == {"outside the alphabet": 1}
+    assert protocol.read([2, 0, 2]).values.tolist() == [0]
+    assert not protocol.read([2] * 100).rejected
+    assert count.read([0] * 100 + [1] * 8).rejected == {"more than the users can send": 2}
+
+
+@pytest.mark.parametrize("datum", [0, 1])
+@pytest.mark.parametrize("kind", [Histogram, ZeroPreservingCount])
+def test_the_slots_of_a_user_have_the_literal_law(kind: type[Any], datum: int) -> None:
+    """Every list of slots as often as noise and a uniform order say; false alarm 1e-6.
+
+    The law is listed: for every noise, all orders of its messages and dummies. A fair dummy that
+    was always last, or a datum always first, is rejected by the same test.
+    """
+    gamma = Fraction(1, 3)
+    if kind is Histogram:
+        protocol: Any = Histogram(5, n_bins=2, omission_probability=gamma)
+        noises = [(omitted, [b for b in range(2) if not omitted[b]]) for omitted in PATTERNS[2]]
+        own, dummy, n_slots = [datum], 2, 3
+    else:
+        protocol = ZeroPreservingCount(5, omission_probability=gamma)
+        noises = [(omitted, [1] * (not omitted[0])) for omitted in PATTERNS[1]]
+        own, dummy, n_slots = [1] * datum, 0, 2
+    law: defaultdict[Any, Fraction] = defaultdict(Fraction)
+    for omitted, noise in noises:
+        mass = Fraction(math.prod(gamma if one else 1 - gamma for one in omitted))
+        filled = [*own, *noise, *[dummy] * (n_slots - len(own) - len(noise))]
+        for order in itertools.permutations(filled):
+            law[order] += mass / math.factorial(n_slots)
+    assert sum(law.values()) == 1
+    rng, runs = SeededRandom(11 + datum), 6000
+    drawn = Counter(protocol.randomize(datum, rng=rng) for _ in range(runs))
+    assert chi_squared(drawn, law, runs) < chi2.isf(1e-6, len(law) - 1)
+    ordered = Counter(tuple(sorted(sent)) for sent in drawn.elements())
+    assert chi_squared(ordered, law, runs) > chi2.isf(1e-6, len(law) - 1)
+
+
+PATTERNS = {d: list(itertools.product((True, False), repeat=d)) for d in (1, 2)}
+
+
+def chi_squared(drawn: Counter[Any], law: Mapping[Any, Fraction], runs: int) -> float:
+    assert set(drawn) <= set(law)
+    return sum(float((drawn[x] - runs * mass) ** 2 / (runs * mass)) for x, mass in law.items())
 
 
 def test_one_malicious_user_moves_one_bin_by_at_most_d_plus_1() -> None:

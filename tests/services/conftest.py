@@ -26,7 +26,7 @@ STORAGES = [SQLITE, pytest.param(POSTGRESQL, marks=pytest.mark.slow)]
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run a test on both storages if it has a world or its module makes some."""
     if "storage_kind" not in metafunc.fixturenames:
-        if not hasattr(metafunc.module, "World"):
+        if not any(hasattr(metafunc.module, name) for name in ("World", "PartyWorld")):
             return
         metafunc.fixturenames.insert(0, "storage_kind")
     named = [mark.args[0] for mark in metafunc.definition.iter_markers("parametrize")]
@@ -48,6 +48,14 @@ def storage_kind(request: pytest.FixtureRequest) -> Iterator[str]:
         Current.server = request.getfixturevalue("postgres_server")
     yield request.param
     Current.server = None
+
+
+@pytest.fixture(autouse=True)
+def storage_of_the_test(request: pytest.FixtureRequest) -> None:
+    """Set the storage of tests that make their worlds themselves, too."""
+    callspec = getattr(request.node, "callspec", None)
+    if callspec is not None and "storage_kind" in callspec.params:
+        request.getfixturevalue("storage_kind")
 
 
 @pytest.fixture

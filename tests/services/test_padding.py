@@ -43,8 +43,7 @@ COUNT = ZeroPreservingCount.calibrate(
 
 def one_bit_messages(_: object, datum: int) -> tuple[int, ...]:
     """Return the messages of the one-bit histogram, all alike, filled up to two slots."""
-    messages = COUNT.randomize(datum)
-    return (0,) * len(messages) + (DUMMY,) * (2 - len(messages))
+    return tuple(0 if message else DUMMY for message in COUNT.randomize(datum))
 
 
 @pytest.fixture
@@ -60,7 +59,7 @@ def one_bit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
 
 def unpadded(world: World, datum: int) -> bytes:
     """Return the mutant's envelope: as many slots as there are messages; none, nothing."""
-    values = COUNT.randomize(datum)
+    values = [message for message in COUNT.randomize(datum) if message]
     if not values:
         return b""
     key_id, public = world.shuffler.keys.active()

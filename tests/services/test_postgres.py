@@ -254,6 +254,26 @@ def test_a_database_that_is_away_is_503_and_clients_try_again(world: World) -> N
     assert world.shuffler.totals()["accepted"] == 1
 
 
+@on_postgresql
+def test_a_lock_that_lasts_is_a_reason_to_wait(world: World) -> None:
+    import psycopg
+
+    from smoothdp.services.operations.logs import Cause, cause_of
+    from smoothdp.services.store.postgres import _LOCK
+    from smoothdp.services.store.storage import StorageLocked
+
+    storage: Any = world.shuffler.storage
+    storage._connection.execute("SET lock_timeout TO 200")
+    with psycopg.connect(storage._address) as other:
+        other.execute(_LOCK)
+        with pytest.raises(StorageLocked, match="locked by another") as caught:
+            world.send_many(1)
+        other.rollback()
+    assert cause_of(caught.value) is Cause.LOCKED
+    world.send_many(1)
+    assert world.shuffler.totals()["accepted"] == 1
+
+
 @on_sqlite
 def test_a_newer_sqlite_file_is_refused(tmp_path: Path) -> None:
     storage = SqliteStorage(tmp_path / "s.sqlite", SHUFFLER_SCHEMA)

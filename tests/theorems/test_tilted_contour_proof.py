@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import random
 from collections.abc import Iterator
 from fractions import Fraction
@@ -179,3 +181,68 @@ def test_two_atoms_bound_the_product(seed: int) -> None:
         bound += atoms.weight * (np.cos(2 * atoms.half_distance * t) - 1)
     assert (logs <= bound + 1e-12).all()
     assert (logs > 4 * bound - 1e-12).any()
+
+
+def moving_delta(law: Law, n: int, epsilon: mpf, least: int) -> mpf:
+    """E[phi(S - epsilon)] of n losses of a law, at least some of which are not 0."""
+    total = mpf(0)
+    for chosen in itertools.product(law, repeat=n):
+        if sum(loss != 0 for _, loss in chosen) >= least:
+            loss = sum(each for _, each in chosen)
+            if loss > epsilon:
+                mass = mpmath.fprod(p for p, _ in chosen)
+                total += mass * (1 - mpmath.exp(epsilon - loss))
+    return total
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_losses_that_are_often_zero(seed: int) -> None:
+    """Statement 10: the split, the transform, its size; at epsilon < 0 the split fails."""
+    rng = random.Random(seed)
+    law = [(p * mpf("0.6"), loss) for p, loss in random_law(seed)] + [(mpf("0.4"), mpf(0))]
+    n, c = rng.randint(2, 4), mpf(rng.uniform(0.5, 3))
+    alone = {e: moving_delta(law, 1, mpf(e), 0) for e in ("0", "0.7", "-0.5")}
+    for e, one in alone.items():
+        whole = moving_delta(law, n, mpf(e), 0)
+        parts = n * one * mpf("0.4") ** (n - 1) + moving_delta(law, n, mpf(e), 2)
+        assert (abs(whole - parts) < mpf(10) ** -30) == (mpf(e) >= 0)
+    mgf = sum(p * mpmath.exp(c * loss) for p, loss in law)
+    for t in (mpf("0.3"), mpf(2), mpf(11)):
+        z = mpc(c, t)
+        a = mpf("0.4") / mgf
+        b = sum(p * mpmath.exp(z * loss) for p, loss in law if loss) / mgf
+        found = (a + b) ** n - a**n - n * b * a ** (n - 1)
+        sets = sum(
+            mpmath.fprod(p * mpmath.exp(z * loss) / mgf for p, loss in chosen)
+            for chosen in itertools.product(law, repeat=n)
+            if sum(loss != 0 for _, loss in chosen) >= 2
+        )
+        assert abs(found - sets) < mpf(10) ** -30
+        assert abs(found) <= mpf(n * (n - 1)) / 2 * abs(b) ** 2 * (1 + mpf(10) ** -30)
+
+
+@pytest.mark.parametrize(
+    ("rate", "noise", "tilt"),
+    [("1/100", "1", 2.0), ("1/10", "2", 8.0), ("1/2", "1/2", 1.0), ("9/10", "3", 4.0)],
+)
+def test_what_moves_falls(rate: str, noise: str, tilt: float) -> None:
+    """Statement 11, against the integral by many points; it is within a factor of 10 of it."""
+    law = SubsampledGaussianLaw(Fraction(rate), 1 / Fraction(noise), "symmetric")
+    q, m = float(Fraction(rate)), float(1 / Fraction(noise))
+    nodes, weights = np.polynomial.legendre.leggauss(40)
+    edges = np.linspace(m / 2, m / 2 + (tilt + 1) * m + 10, 1500)
+    half = 0.5 * np.diff(edges)[:, np.newaxis]
+    y = 0.5 * (edges[1:] + edges[:-1])[:, np.newaxis] + half * nodes
+    logs = np.log1p(q * np.expm1(m * y - m * m / 2))
+    base = half * weights * np.exp(-y * y / 2) / np.sqrt(2 * np.pi)
+    mgf = math.exp(law.moments(tilt).log_mgf)
+    scale = max(70.0, 20.0 / (q * m))
+
+    def size(t: float) -> float:
+        up, down = (tilt + 1 + 1j * t) * logs, (-tilt - 1j * t) * logs
+        return float(abs(np.sum(base * (np.exp(up) + np.exp(down))))) / mgf
+
+    for start in (scale, 3 * scale):
+        bound = law.moving_decay(tilt, start)
+        found = [size(start * far) for far in (1.0, 1.03, 1.2, 1.5)]
+        assert max(found) <= bound < 10 * max(found)

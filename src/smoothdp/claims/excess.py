@@ -27,7 +27,7 @@ _LARGEST_CALIBRATED = Fraction(48)
 def rho_of_pure(epsilon: Real) -> Fraction:
     """Return epsilon tanh(epsilon / 2), the least rho of zCDP that epsilon-DP implies.
 
-    Rounded up to twenty digits, and never above epsilon^2 / 2.
+    Rounded up to twenty digits, and never above epsilon^2 / 2 nor epsilon.
 
     Source: proofs/pure-to-concentrated#1.
 
@@ -39,7 +39,7 @@ def rho_of_pure(epsilon: Real) -> Fraction:
     with precision(_RHO_BITS + 2 * max(0, -_exponent(epsilon))):
         number = ball(epsilon)
         rho = decimal_up(number * (number / 2).tanh(), digits=_RHO_DIGITS)
-    return min(rho, epsilon * epsilon / 2) if isinstance(epsilon, Fraction) else rho
+    return min(rho, epsilon * epsilon / 2, epsilon) if isinstance(epsilon, Fraction) else rho
 
 
 def _exponent(epsilon: Real) -> int:

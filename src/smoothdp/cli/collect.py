@@ -2,67 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import click
 
 import smoothdp as sd
-from smoothdp.cli.options.bins import Bins, read_counted
+from smoothdp.cli.options.bins import read_counted
 from smoothdp.cli.options.collect_plan import show_plan
+from smoothdp.cli.options.collected import What, show_collection
 from smoothdp.cli.options.columns import require_bits
 from smoothdp.cli.options.csv_files import CsvFileOptions, csv_options
 from smoothdp.cli.options.files import ask_ledger
 from smoothdp.cli.options.guarantees import read_approximate
-from smoothdp.text import percent_text
-
-What = Literal["share", "mean", "counts"]
-
-
-def error_words(collected: sd.report.Collection, *, what: What, n_users: int, level: str) -> str:
-    """Return what the error of a collection covers, and what it does not."""
-    near = f"within {collected.printed_error()} of"
-    if what == "counts":
-        within = (
-            f"all {len(collected.estimates)} counts at once are {near} the true counts of these "
-            f"{n_users} users, those estimated as 0 included; more closely, {collected.bars}"
-        )
-        alone = "the random messages"
-    elif what == "mean":
-        within = f"the estimate is {near} the mean of these {n_users} users' clipped values"
-        alone = "random rounding and random flips"
-    else:
-        within = f"the estimate is {near} the share among these {n_users} users"
-        alone = "random flips"
-    return (
-        f"with probability at least {level}, whatever the data, {within}. It covers {alone} alone: "
-        "not how these users were chosen from others, nor users who lie or leave the protocol."
-    )
-
-
-def show_collection(
-    collected: sd.report.Collection,
-    *,
-    what: What,
-    n_users: int,
-    level: str,
-    bins: Bins | None,
-    as_json: bool,
-) -> None:
-    """Print a collection with what its error covers, and its bins if it has any."""
-    covers = error_words(collected, what=what, n_users=n_users, level=level)
-    if as_json:
-        more: dict[str, object] = {"error_covers": covers}
-        if bins is not None:
-            more["bins"] = bins.to_dict()
-        click.echo(json.dumps(collected.to_dict() | more, indent=2))
-        return
-    click.echo(collected.text())
-    click.echo(f"\n{percent_text(collected.confidence)} error: {covers}")
-    if bins is not None:
-        by_size = sorted(collected.estimates.items(), key=lambda item: -item[1])
-        click.echo("\n" + bins.text([name for name, _ in by_size]))
 
 
 @click.command()
@@ -78,7 +30,7 @@ def show_collection(
 )
 @click.option("--epsilon", help="Epsilon of (epsilon, delta)-DP, above 0. Required.")
 @click.option("--delta", help="Delta of (epsilon, delta)-DP, e.g. 1e-6. Required.")
-@click.option("--n-bits", type=int, help="Messages per user of a mean (default: chosen).")
+@click.option("--n-bits", type=int, help="Messages per user of a real sum, which it names.")
 @click.option(
     "--honest-share",
     default="9/10",
@@ -87,19 +39,32 @@ def show_collection(
 )
 @click.option(
     "--protocol",
-    help="boolean-sum, real-sum, paired-count, split-sum, low-communication-histogram or "
-    "zero-preserving-histogram (default: as what is collected needs; the fifth for counts).",
+    help="boolean-sum, real-sum, paired-count, split-sum, low-communication-histogram, "
+    "paired-histogram or zero-preserving-histogram (default: the planner chooses, and says why).",
 )
 @click.option(
     "--liars",
     type=int,
-    help="Users who may send anything: chooses the protocol. 0 declares that there is none.",
+    help="Users who may send anything, by whom the planner chooses (default: one). 0 declares that "
+    "there is none.",
 )
 @click.option(
     "--plan", is_flag=True, help="Compare the protocols for so many rows; collect nothing."
 )
 @click.option("--most-messages", help="Messages a user may send on average (default: any).")
-@click.option("--most-slots", type=int, help="Slots of a user's envelope (default: any).")
+@click.option(
+    "--most-slots",
+    type=int,
+    help="Slots of a user's envelope (default: 64; any with --protocol).",
+)
+@click.option("--n-answered", type=int, help="So many of the rows answer, drawn at random.")
+@click.option(
+    "--tolerated",
+    type=int,
+    default=0,
+    show_default=True,
+    help="So many of those who answer may send nothing, and the analysis allows for them.",
+)
 @click.option("--missing", help='A public constant for missing values, or "public-drop".')
 @csv_options
 @click.option("--confidence", default="0.95", show_default=True, help="Of the error bars.")
@@ -123,6 +88,8 @@ def collect(
     plan: bool,
     most_messages: str | None,
     most_slots: int | None,
+    n_answered: int | None,
+    tolerated: int,
     missing: str | None,
     csv: CsvFileOptions,
     confidence: str,
@@ -139,6 +106,10 @@ def collect(
     are counted as "other". With --bins, --domain lists public values, and the output says which
     of them share a bin.
 
+    The planner chooses the protocol: the least error with one user who lies, or the fewest slots of
+    those near it. The output says why, and how --protocol names the choice: whoever repeats a
+    collection names it.
+
     \b
     Examples:
       smoothdp collect flights.csv --column dep_delay --above 15 --epsilon 1 --delta 1e-6
@@ -151,21 +122,16 @@ def collect(
         raise click.UsageError(
             f"Expected one of --above, --bounds, --domain and --bins; got {sum(chosen)}. Name one."
         )
-    if n_bits is not None and bounds is None:
+    if n_bits is not None and counts:
         raise click.UsageError(
-            "Expected --n-bits with --bounds alone; got no --bounds. Add --bounds, or leave "
-            "--n-bits out."
+            "Expected --n-bits with a share or a mean; got counts. Leave --n-bits out."
         )
     guarantee = read_approximate(epsilon, delta)
     options: dict[str, Any] = {"guarantee": guarantee, "confidence": confidence, "label": label}
     options |= {"honest_share": honest_share, "most_messages": most_messages}
     options |= {"most_slots": most_slots, "ledger": ask_ledger(ledger, guarantee)}
-    if protocol is not None:
-        options["protocol"] = protocol
-    if liars is not None and counts and not plan:
-        raise click.UsageError(
-            "Expected --liars with --above, --bounds, bits or --plan; got counts. Name --protocol."
-        )
+    options |= {"protocol": protocol, "liars": liars}
+    options |= {"n_answered": n_answered, "tolerated": tolerated}
     what: What = "counts" if counts else "mean" if bounds is not None else "share"
     values: Any
     names: list[str] = []
@@ -178,6 +144,7 @@ def collect(
     else:
         values = sd.read_column(file, column, missing=missing, **csv.given())
     n_users, n_bins = len(values), len(names) if counts else None
+    n_shown = n_users if n_answered is None else n_answered
     if plan:
         asked = ("guarantee", "honest_share", "most_messages", "most_slots")
         public: dict[str, Any] = {name: options[name] for name in asked}
@@ -187,14 +154,13 @@ def collect(
     if counts:
         collected = sd.report.collect_histogram(values, domain=names, **options)
     elif bounds is not None:
-        options |= {"bounds": bounds, "n_bits": n_bits, "liars": liars}
-        collected = sd.report.collect_mean(values, **options)
+        collected = sd.report.collect_mean(values, bounds=bounds, n_bits=n_bits, **options)
     else:
         if above is None:
             require_bits(values, column=column)
-        collected = sd.report.collect_share(values, above=above, liars=liars, **options)
+        collected = sd.report.collect_share(values, above=above, n_bits=n_bits, **options)
     if plot is not None:
         collected.draw(plot)
         click.echo(f"Picture: {plot}", err=True)
     wanted: dict[str, Any] = {"level": confidence, "bins": shared, "as_json": as_json}
-    show_collection(collected, what=what, n_users=n_users, **wanted)
+    show_collection(collected, what=what, n_users=n_shown, **wanted)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -13,13 +13,19 @@ from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.guarantees.concentrated import ZCDP, TruncatedCDP
 from smoothdp.claims.neighbours import Neighbours
 from smoothdp.claims.terms import AverageTerms, EpsilonTerms, RhoTerms
-from smoothdp.composition.epsilon_ends import Guess, likely_epsilon
+from smoothdp.composition.epsilon_ends import (
+    Guess,
+    likely_epsilon,
+    normal_epsilon,
+    one_loss_epsilon,
+)
 from smoothdp.composition.items import Item
 from smoothdp.composition.laws.grid_pair import FAR_QUERY, grid_pair
 from smoothdp.composition.laws.law import GaussianLaw, LossBracket, LossLaw
 from smoothdp.composition.laws.product import Product
 from smoothdp.composition.routes.contour import Progress
 from smoothdp.composition.routes.solver import Solver
+from smoothdp.errors import OutOfReach
 from smoothdp.exact.balls.balls import log_bounds
 from smoothdp.exact.balls.compare import at_most
 from smoothdp.exact.logspace.bounds import LogBounds, log_sum_lower, log_sum_upper
@@ -30,6 +36,10 @@ Orientation = Literal["common", "any"] | None
 # ln of the delta down to which a grid pair is good.
 _DEPTHS = (-60.0, -200.0, -800.0, -3200.0)
 _GRID_TOLERANCE = 1e-3
+# A guess by the saddle point is worth while within this of ln delta; another where items are few.
+_NEAR = 5.0
+_USUAL = 1.25
+_FEW = 8
 
 
 def is_aligned(orientation: Orientation, neighbours: Neighbours) -> bool:
@@ -116,14 +126,50 @@ class Accountant:
         name = " and ".join(sorted(routes))
         return f"{name} over a grid pair" if self.has_grid else name
 
-    def likely_epsilon(self, log_delta: float) -> Guess | None:
-        """Return about the epsilon that belongs to a delta, if one law says it all."""
+    def likely_epsilons(self, log_delta: float) -> Iterator[tuple[Guess, float]]:
+        """Yield guesses of the epsilon that belongs to a delta, if one law says it all, and how far
+        off ln delta may be there for it to be of use; 0: only for what is quick.
+
+        The saddle point is no guide where one loss alone makes the sum large.
+        """
         if self.single is not None or self.has_grid or self.log_smoothed is not None:
-            return None
+            return
         solver = self.sides(0)[0].upper
         if solver.route == "exact grouping":
-            return None
-        return likely_epsilon(solver.product, log_delta)
+            return
+        guess = likely_epsilon(solver.product, log_delta)
+        normal = normal_epsilon(solver.product, log_delta)
+        trusted = guess is not None and (normal is None or guess.epsilon <= _USUAL * normal.epsilon)
+        if guess is not None and trusted:
+            yield guess, _NEAR
+        elif normal is not None:
+            yield normal, 0.0
+        if len(self.parts) <= _FEW:
+            try:
+                other = one_loss_epsilon(self._log_sum_of_deltas, log_delta)
+            except OutOfReach:
+                # An item alone may be out of reach where it is asked here; all together are not.
+                other = None
+            if normal is not None and (other is None or other.epsilon < normal.epsilon):
+                other = normal
+            if other is not None:
+                yield other, _NEAR if guess is not None and not trusted else math.inf
+        if guess is not None:
+            yield guess, math.inf
+
+    def near(self, epsilon: float) -> Callable[[float], LogBounds] | None:
+        """Return a guess of ln delta as a function of epsilons close by, where one is at hand."""
+        return self.sides(0)[0].upper.near(epsilon)
+
+    def _log_sum_of_deltas(self, epsilon: Real) -> float:
+        logs = [
+            item.profile.log_delta_bounds(epsilon).upper + math.log(count)
+            for item, count in self.parts
+        ]
+        top = max(logs)
+        if top == -math.inf:
+            return top
+        return top + math.log(math.fsum(math.exp(value - top) for value in logs))
 
     def log_bounds(self, epsilon: Real) -> LogBounds:
         """Bound ln delta at an exact epsilon >= 0."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from smoothdp.errors import InvalidParameter
+from smoothdp.errors import InvalidParameter, OutOfReach
 
 
 class Tried(Protocol):
@@ -129,8 +129,9 @@ def _ends(judge: Callable[[float], T], tried: _Record[T]) -> tuple[T, ...]:
         for way in sorted(open_ways, reverse=True):
             try:
                 found = judge(float(ends[way].number) * _RATIO**way)
-            except InvalidParameter:
-                # Outside the domain of what is made, such as a rate above 1.
+            except (InvalidParameter, OutOfReach):
+                # Outside the domain of what is made, such as a rate above 1, or beyond what can be
+                # certified: neither safe nor refuted.
                 open_ways.discard(way)
                 continue
             before, ends[way] = ends[way], tried.add(found)

@@ -130,14 +130,17 @@ def calibrate(
 
     Args:
         make: from a number to an item of `compose`, or a list of items; called some dozens of
-            times. What it raises passes through.
+            times. What it raises passes through; but without ``low`` and ``high`` a number that is
+            refused, or OutOfReach, ends the search on its side: it counts as neither safe nor
+            refuted.
         target: `ApproxDP`, `PureDP`, or (epsilon, delta).
         low, high: the range to look in; both or neither. None: all positive numbers.
 
     Raises:
         InvalidParameter: a target of another kind; low >= high; one of them alone, or not finite.
         IncompatibleClaims: a guarantee for other neighbours than the items'; smoothed claims.
-        OutOfReach: no number that was tried in the range is certain to meet the target.
+        OutOfReach: no number that was tried in the range is certain to meet the target; or items
+            that are out of reach at a number that had to be tried, which is named.
 
     >>> import smoothdp as sd
     >>> steps = lambda sigma: [(sd.GaussianMechanism(sigma), 100)]
@@ -158,10 +161,17 @@ def calibrate(
         )
 
     def judge(number: Number) -> Judged:
-        item = make(number)
-        profile = compose(item if isinstance(item, list) else [item])
-        goal.require(profile)
-        return Judged(number, item, profile, goal)
+        try:
+            item = make(number)
+            profile = compose(item if isinstance(item, list) else [item])
+            goal.require(profile)
+            return Judged(number, item, profile, goal)
+        except OutOfReach as error:
+            raise OutOfReach(
+                expected="items that can be certified at every number that is tried",
+                got=f"{number!r}, of which: {error}",
+                remedy="Give low= and high= between which all of them can",
+            ) from error
 
     if whole:
         found = bracket_whole(judge, int(cast("int", low)), int(cast("int", high)))

@@ -13,7 +13,7 @@ from smoothdp.claims.domains import read_delta
 from smoothdp.claims.model.model import DataModel
 from smoothdp.claims.neighbours import Neighbours
 from smoothdp.composition.accountant import Accountant
-from smoothdp.composition.epsilon_ends import ends_near
+from smoothdp.composition.epsilon_ends import ends_beside, ends_near
 from smoothdp.errors import OutOfReach
 from smoothdp.exact.balls.balls import log_bounds
 from smoothdp.exact.balls.compare import float_up
@@ -170,10 +170,14 @@ class ComposedProfile(PrivacyProfile):
 
     def _ends(self, goal: LogBounds) -> tuple[float, float]:
         """Return both ends, around a guess, or by search from 0 on."""
-        guess = self.accountant.likely_epsilon(goal.lower)
         below = above = None
-        if guess is not None:
-            below, above = ends_near(self._bounds, goal, guess)
+        for guess, near in self.accountant.likely_epsilons(goal.lower):
+            if math.isfinite(near):
+                below, above = ends_beside(self._bounds, goal, guess, self.accountant.near)
+            if near and (above is None or below is None):
+                below, above = ends_near(self._bounds, goal, guess, near=near)
+            if above is not None:
+                break
         if above is None:
             above = epsilon_root(lambda e: self._bounds(e).upper, goal.lower, side=1)
         if below is None:

@@ -15,6 +15,13 @@ from smoothdp.exact.parameters.numbers import Parameter, Real, exact_fraction, e
 from smoothdp.ledger.amount import Amount
 from smoothdp.ledger.declared import DeclaredFilter, declared_filter
 from smoothdp.ledger.filters import Filter
+from smoothdp.ledger.prices.renyi_filter import (
+    RenyiFilter,
+    best_order,
+    currency_of_order,
+    read_orders,
+    renyi_limits,
+)
 from smoothdp.ledger.sum_filters import (
     BasicFilter,
     ConcentratedFilter,
@@ -30,6 +37,7 @@ def filter_of(
     budget: object,
     *,
     kept: str | None = None,
+    orders: Iterable[Parameter] | None = None,
     conversion_delta: Parameter | None = None,
     adaptive: bool = True,
     allow: Iterable[Any] | None = None,
@@ -41,13 +49,13 @@ def filter_of(
             got=f"adaptive={adaptive!r}",
             remedy="Give False if all mechanisms are fixed before the first output, else True",
         )
-    if kept not in (None, "basic", "concentrated", "gdp"):
+    if kept not in (None, "basic", "concentrated", "gdp", "renyi"):
         raise InvalidParameter(
-            expected='kept "basic", "concentrated" or "gdp"',
+            expected='kept "basic", "concentrated", "gdp" or "renyi"',
             got=f"kept={kept!r}",
             remedy=(
-                "Name gdp for many Gaussian or pure releases, concentrated for many of zCDP, else "
-                "basic; declare subsampled steps with allow="
+                "Name gdp for many Gaussian or pure releases, concentrated for many of zCDP, renyi "
+                "for steps on samples, else basic; declare steps that are known with allow="
             ),
         )
     if not isinstance(budget, Guarantee):
@@ -59,6 +67,12 @@ def filter_of(
     require_readable(budget)
     if budget.is_average is adaptive:
         raise _about_adaptive(budget)
+    if orders is not None and kept != "renyi":
+        raise InvalidParameter(
+            expected='orders with kept="renyi" only',
+            got=f"orders={orders!r} with {kept!r}",
+            remedy='Add kept="renyi", or leave orders out',
+        )
     if allow is not None:
         if kept is not None or conversion_delta is not None:
             raise InvalidParameter(
@@ -82,9 +96,11 @@ def filter_of(
         return GaussianFilter(
             budget, {"mu squared": Amount(square), "delta": Amount(own)}, conversion
         )
+    if kept == "renyi":
+        return _renyi_filter(budget, conversion_delta, orders)
     if conversion_delta is not None:
         raise InvalidParameter(
-            expected='conversion_delta with kept="concentrated" or kept="gdp" only',
+            expected='conversion_delta with kept="concentrated", "gdp" or "renyi" only',
             got=f"conversion_delta={conversion_delta} with {kept!r}",
             remedy="Leave conversion_delta out",
         )
@@ -101,6 +117,26 @@ def filter_of(
         got=f"budget={budget!r}",
         remedy="Give an ApproxDP, ZCDP or GaussianDP that follows from the budget",
     )
+
+
+def _renyi_filter(
+    budget: Guarantee, conversion_delta: Parameter | None, asked: Iterable[Parameter] | None
+) -> RenyiFilter:
+    epsilon, delta, conversion = _split_delta(budget, conversion_delta, Fraction(1))
+    orders = read_orders(asked, epsilon, conversion)
+    bounds = renyi_limits(epsilon, conversion, orders)
+    if not any(bounds):
+        raise InvalidParameter(
+            expected=f"an order at which some divergence implies {budget!r}",
+            got=f"orders {', '.join(map(exact_text, orders))}",
+            remedy="Name a larger order, such as "
+            f"{exact_text(best_order(epsilon, conversion))}, or leave orders out",
+        )
+    limits = {
+        currency_of_order(order): Amount(bound) for order, bound in zip(orders, bounds, strict=True)
+    }
+    limits["delta"] = Amount((delta - conversion) / (1 - conversion))
+    return RenyiFilter(budget, limits, orders, conversion)
 
 
 def _about_adaptive(budget: Guarantee) -> Exception:
@@ -152,7 +188,9 @@ def filter_to_text(kept: Filter) -> str:
     }
     if isinstance(kept, DeclaredFilter):
         fields["names"] = list(kept.names)
-    if isinstance(kept, ConcentratedFilter | GaussianFilter):
+    if isinstance(kept, RenyiFilter):
+        fields["orders"] = [exact_text(order) for order in kept.orders]
+    if isinstance(kept, ConcentratedFilter | GaussianFilter | RenyiFilter):
         fields["conversion"] = exact_text(kept.conversion)
     return json.dumps(fields)
 
@@ -167,6 +205,9 @@ def filter_from_text(text: str) -> Filter:
         return DeclaredFilter(budget, limits, tuple(map(str, fields["names"])))
     if "conversion" in fields:
         conversion = exact_fraction(fields["conversion"], name="conversion")
+        if kind == RenyiFilter.__name__:
+            orders = tuple(exact_fraction(order, name="order") for order in fields["orders"])
+            return RenyiFilter(budget, limits, orders, conversion)
         split = {c.__name__: c for c in (ConcentratedFilter, GaussianFilter)}[kind]
         return split(budget, limits, conversion)
     return {c.__name__: c for c in (BasicFilter, RhoFilter, MuFilter)}[kind](budget, limits)

@@ -26,6 +26,8 @@ approximate zCDP, costs (rho, delta): both laws are mixtures of a part of weight
     which rho-zCDP holds, and a rest. Weights multiply: (1 - d1)(1 - d2) >= 1 - d1 - d2, and
     the good parts compose as zCDP. In the end (epsilon, d + D')-DP holds, where D' is delta of
     rho-zCDP at epsilon. (Bun, Steinke 2016, section 8; Whitehouse, Ramdas, Rogers, Wu 2023.)
+Renyi divergences at orders that are fixed before the first release, costs D_a at each and delta:
+    the same inequality as for zCDP, order by order (proofs/privacy-filters#6).
 
 No such step exists for whole privacy profiles: how much is left after a release would depend
 on what came out. A curve is therefore no budget here.
@@ -92,7 +94,11 @@ class Filter(ABC):
         return costs
 
     def _check_neighbours(self, claim: Guarantee) -> None:
-        """Refuse a claim about other neighbours, naming the ledger that takes it."""
+        """Refuse a claim about other neighbours, naming the ledger that takes it.
+
+        Raises:
+            IncompatibleClaims: neighbours that are not the budget's.
+        """
         if claim.neighbours is self.budget.neighbours:
             return
         about = claim.neighbours

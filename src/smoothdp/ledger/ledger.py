@@ -29,7 +29,7 @@ from smoothdp.ledger.charged import Charged
 from smoothdp.ledger.entry import Entry, entry_of
 from smoothdp.ledger.filters import Amounts, Filter
 from smoothdp.ledger.odometer import first_level
-from smoothdp.ledger.pricing import priced
+from smoothdp.ledger.prices.pricing import priced
 from smoothdp.ledger.spending import Spending
 from smoothdp.ledger.store import Head, Row, Store, Tail
 from smoothdp.ledger.totals import totals_of
@@ -53,10 +53,13 @@ class Ledger:
         budget: PureDP, ApproxDP, ZCDP, TruncatedCDP, GaussianDP, or SmoothedDP with
             adaptive=False. None: whatever the existing ledger has; another one is refused.
         kept: for a budget ApproxDP, what is added up: "basic" (default), epsilons and deltas;
-            "concentrated", rhos of zCDP and deltas; "gdp", squares of mu and deltas. The last
-            two allow far more small releases.
-        conversion_delta: for "concentrated" and "gdp": the part of delta that turns rho or mu
-            into epsilon (default: half, all); the rest is for claims with a delta themselves.
+            "concentrated", rhos of zCDP and deltas; "gdp", squares of mu and deltas; "renyi",
+            Renyi divergences at each of ``orders``, and deltas. The last three allow far more
+            small releases; the last takes steps on samples, too, which are chosen on the way.
+        orders: for "renyi", the orders, fixed for good: a charge is taken if the sums stay within
+            the limits at all of them. None: the one order at which Gaussian noise has most room.
+        conversion_delta: for these three: the part of delta that turns rho, mu or a divergence
+            into epsilon (default: half, all, all); the rest is for claims with a delta themselves.
         allow: for a budget ApproxDP or PureDP, items of `compose` with counts: they are checked
             to meet the budget together, and then nothing else is charged. So steps of training,
             which add up in no notion, are charged one by one at the price of their composition.
@@ -88,6 +91,7 @@ class Ledger:
         *,
         budget: Guarantee | None = None,
         kept: str | None = None,
+        orders: Iterable[Parameter] | None = None,
         conversion_delta: Parameter | None = None,
         adaptive: bool = True,
         allow: Iterable[Any] | None = None,
@@ -107,6 +111,7 @@ class Ledger:
             wanted = filter_of(
                 budget,
                 kept=kept,
+                orders=orders,
                 conversion_delta=conversion_delta,
                 adaptive=adaptive,
                 allow=allow,

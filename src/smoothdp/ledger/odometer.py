@@ -14,9 +14,10 @@ from smoothdp.errors import InvalidParameter
 from smoothdp.ledger.budgets import filter_of
 from smoothdp.ledger.declared import DeclaredFilter
 from smoothdp.ledger.filters import Amounts, Filter
+from smoothdp.ledger.prices.renyi_filter import RenyiFilter
 from smoothdp.ledger.sum_filters import ConcentratedFilter, GaussianFilter
 
-_KEPT = {ConcentratedFilter: "concentrated", GaussianFilter: "gdp"}
+_KEPT = {ConcentratedFilter: "concentrated", GaussianFilter: "gdp", RenyiFilter: "renyi"}
 
 
 def first_level(kept: Filter, levels: Sequence[Guarantee], spent: Amounts) -> Guarantee | None:
@@ -43,7 +44,8 @@ def _filter_of_level(kept: Filter, level: Guarantee) -> Filter:
     if not isinstance(level, Guarantee) or level.is_average or kept.budget.is_average:
         raise _no_levels(f"{level!r}")
     require_same(kept.budget.neighbours, level.neighbours)
-    found = filter_of(level, kept=_KEPT.get(type(kept)))
+    orders = kept.orders if isinstance(kept, RenyiFilter) else None
+    found = filter_of(level, kept=_KEPT.get(type(kept)), orders=orders)
     terms, own = level.terms(), kept.budget.terms()
     omegas = getattr(terms, "omega", None), getattr(own, "omega", None)
     if type(found) is not type(kept) or omegas[0] != omegas[1]:

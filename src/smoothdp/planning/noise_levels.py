@@ -12,9 +12,10 @@ import numpy as np
 from smoothdp.claims.guarantees.concentrated import ZCDP, TruncatedCDP
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
+from smoothdp.claims.terms import RhoTerms
 from smoothdp.errors import SmoothdpError
 from smoothdp.exact.balls.work import limited
-from smoothdp.mechanisms.release.defaults import Rule
+from smoothdp.mechanisms.release.defaults import Rule, as_concentrated
 from smoothdp.noise import NoiseDistribution, variance_lower_bound
 from smoothdp.noise.calibration import best_shape
 from smoothdp.noise.calibration.approximate.shift import approximate_estimate
@@ -38,9 +39,12 @@ def over_rates(
 ) -> list[float]:
     """Return ln of what noise costs for each smoothing; inf where none serves.
 
-    Pure DP and truncated CDP at each of them; otherwise at some, and interpolated.
+    Pure DP, and truncated CDP with normal noise, at each of them; otherwise at some, and
+    interpolated.
     """
-    if isinstance(guarantee, PureDP | TruncatedCDP):
+    terms = guarantee.terms()
+    is_normal = isinstance(terms, RhoTerms) and not as_concentrated(terms)
+    if isinstance(guarantee, PureDP) or is_normal:
         return [level(short(rate)) for rate in rates]
     e = Rule.of(guarantee).epsilon
     knots = [(k * e, level(short(k * e))) for k in _KNOTS]

@@ -33,11 +33,12 @@ from smoothdp.services.demo.windows_demo import (
     WindowsDemonstration,
     demonstrate_windows,
 )
-from smoothdp.services.formats.agreeing import agree_on_one_host, agree_on_task
+from smoothdp.services.formats.design.agreeing import agree_on_one_host, agree_on_task
 from smoothdp.services.formats.party_files import (
     make_keys,
     read_half,
     read_window_task,
+    revoke_tokens,
     task_format,
 )
 from smoothdp.services.issuer.issuer_party import (
@@ -117,6 +118,7 @@ __all__ = [
     "read_token",
     "read_window_task",
     "require_hardened",
+    "revoke_tokens",
     "run",
     "seal_window",
     "submit",

@@ -203,7 +203,7 @@ class ShuffleProtocol(Answering, ABC, Generic[Datum, Estimate]):
                 honest users send, or more users than are tolerated sent no noise: how many, and
                 what follows.
         """
-        used, silent = self._those_who_answered(n_answered, tolerated)
+        used, silent = self.those_who_answered(n_answered, tolerated)
         read = used.read(messages)
         self._check_honest(
             used,

@@ -16,6 +16,7 @@ from typing import Any, Literal
 from smoothdp.claims.guarantees.gaussian import GaussianDP
 from smoothdp.claims.neighbours import Neighbours
 from smoothdp.errors import InvalidParameter
+from smoothdp.exact.parameters.numbers import exact_text
 from smoothdp.text import whole_text
 from smoothdp.training_runs.allocation import RandomAllocation
 from smoothdp.training_runs.settings import Sampling, Settings
@@ -59,6 +60,9 @@ class Scheme:
     reached: Any = None
 
 
+_LEAST_NOISE = Fraction(1, 10**300)
+
+
 def scheme_of(settings: Settings) -> Scheme:
     """Return what the settings cost, or raise InvalidParameter for those that do not fit."""
     return _SCHEMES[settings.sampling](settings)
@@ -67,7 +71,16 @@ def scheme_of(settings: Settings) -> Scheme:
 def _clip_noise(settings: Settings) -> Fraction:
     """Return the noise over how far one record can move the clipped sum."""
     moves = 2 if settings.neighbours is Neighbours.REPLACE_ONE else 1
-    return settings.noise / (moves * settings.column_norm)
+    counted = settings.noise / (moves * settings.column_norm)
+    if not _LEAST_NOISE <= counted <= 1 / _LEAST_NOISE:
+        raise InvalidParameter(
+            expected="1e-300 <= noise / (what a record moves the sum by) <= 1e300",
+            got=f"noise={exact_text(settings.noise)}, column_norm="
+            f"{exact_text(settings.column_norm)}, and a record that moves the sum by "
+            f"{moves} clipping norms",
+            remedy="Give a noise such as 1, in clipping norms",
+        )
+    return counted
 
 
 def _random_size(settings: Settings) -> tuple[str, ...]:

@@ -10,6 +10,10 @@ _ROUNDING = (
 )
 _CONTOUR = _ROUNDING
 _TRAINING = (*_ROUNDING, "tests/oracles/test_compose_training.py")
+_FEW = (
+    "tests/rounding/test_few_steps.py",
+    "tests/theorems/test_tilted_contour_proof.py::test_what_moves_falls",
+)
 
 MUTANTS = (
     Mutant(
@@ -158,5 +162,83 @@ MUTANTS = (
         "return -0.5 * x * x - math.log(2) - 0.5 * x if x > 0 else 0.0",
         "too small a normal tail",
         _TRAINING,
+    ),
+    Mutant(
+        "composition/routes/moved.py",
+        "pairs = 0.5 * (total * total - squares * (1 - 1e-12)) * (1 + 1e-12)",
+        "pairs = 0.0",
+        "two losses that move said to fall at once",
+        _FEW,
+    ),
+    Mutant(
+        "composition/routes/moved.py",
+        "n = times - (other == one)",
+        "n = times",
+        "one loss that moves beside all others, itself among them",
+        _FEW,
+    ),
+    Mutant(
+        "composition/routes/moved.py",
+        "self.one = self.one * (before * still) + self.none * (count * before * moves)",
+        "self.one = self.one * (before * still) + self.none * (before * moves)",
+        "one loss that moves counted once, not once for each step",
+        _FEW,
+    ),
+    Mutant(
+        "composition/routes/moved.py",
+        "size = math.exp(log_mass.upper - moments.log_mgf)",
+        "size = math.exp(log_mass.upper)",
+        "the share of an atom at 0 not of the tilted law",
+        _FEW,
+    ),
+    Mutant(
+        "composition/routes/contour.py",
+        "values = values - taken.none - taken.one",
+        "values = values - taken.none",
+        "one loss that moves counted twice",
+        _FEW,
+    ),
+    Mutant(
+        "training_runs/gaussian_step/subsampled_lines.py",
+        "self.m * s[1:] * fall + 2 * shrunk * risen",
+        "self.m * s[1:] * fall",
+        "two ways up without the turn of their sizes",
+        _FEW,
+    ),
+    Mutant(
+        "training_runs/gaussian_step/subsampled_lines.py",
+        "float(np.exp(np.minimum(logs, 700.0)) * (apart + turned) @ np.diff(s))",
+        "0.0",
+        "two ways up that cancel altogether",
+        _FEW,
+    ),
+    Mutant(
+        "composition/epsilon_ends.py",
+        "if at(here + far, math.inf).upper <= goal.lower:",
+        "if at(here + far, math.inf).lower <= goal.lower:",
+        "an upper end by the lower bound",
+        _FEW,
+    ),
+    Mutant(
+        "composition/epsilon_ends.py",
+        "return bounds(Fraction(math.nextafter(epsilon, -way)))",
+        "return bounds(Fraction(math.nextafter(epsilon, way)))",
+        "an end that holds only beyond it",
+        _FEW,
+        equivalent="ends pass the root by a thousandth of the bracket, a unit is less",
+    ),
+    Mutant(
+        "composition/routes/screen.py",
+        "bend = self.step**2 / 8 * float(self.weights @ self.frequencies**2)",
+        "bend = 0.0",
+        "a mesh of a screen said to see all between its points",
+        ("tests/oracles/test_compose_screen.py",),
+    ),
+    Mutant(
+        "training_runs/gaussian_step/plain_sums.py",
+        "return 1.01 * math.fsum(math.exp(min(700.0, tail - log_mgf)) for tail in (left, right))",
+        "return 0.0",
+        "what a line leaves out at its ends not counted",
+        (*_TRAINING, "tests/theorems/test_tilted_contour_proof.py"),
     ),
 )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import io
+import json
 import resource
 import socket
 import ssl
@@ -11,9 +13,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from starlette.applications import Starlette
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
 
 from smoothdp.services.operations.connections import MOST_OF_ADDRESS, network_of
+from smoothdp.services.operations.logs import json_lines
 from smoothdp.services.wire.key_files import write_parties
+from smoothdp.services.wire.running import on_loopback
 from tests.services.operations.certificates import Authority
 from tests.services.operations.served import Served, from_address, serving
 from tests.services.world import KEY, small_task
@@ -107,6 +114,22 @@ def test_a_connection_that_dribbles_after_its_answer_is_closed(served: Served) -
     assert 4 < time.monotonic() - began < 7
     for connection in connections:
         connection.close()
+
+
+def test_a_connection_that_is_done_is_closed_without_a_word() -> None:
+    log = io.StringIO()
+    app = Starlette(routes=[Route("/healthz", lambda _: PlainTextResponse("ok"))])
+    with json_lines("analyzer", stream=log), on_loopback(app) as url:
+        port = int(url.rpartition(":")[2])
+        with from_address("127.0.0.1", port) as done:
+            done.sendall(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n")
+            assert answered(done).startswith(b"HTTP/1.1 200")
+            time.sleep(1)
+            with from_address("127.0.0.1", port) as silent:
+                assert done.recv(1) == b""
+                assert log.getvalue() == ""
+                assert silent.recv(1) == b""
+    assert [json.loads(x)["cause"] for x in log.getvalue().splitlines()] == ["connection"]
 
 
 def answered(connection: socket.socket) -> bytes:

@@ -97,10 +97,14 @@ def test_from_submit_to_look_up(
     place.parties.round()
     place.parties.analyzer.work()
     asked = ["results", str(place.window), "--collector", f"{tmp_path}/collector"]
-    main([*asked, "--analyzer", place.parties.url, "--signed", f"{tmp_path}/result.json"])
+    asked += ["--analyzer", place.parties.url]
+    main(asked)
     shown = json.loads(capsys.readouterr().out)
     assert shown["users"] == USERS
-    assert SignedResult.decode((tmp_path / "result.json").read_bytes()).document == shown
+    main([*asked, "--signed"])
+    published = capsys.readouterr().out.encode()
+    assert SignedResult.decode(published).document == shown
+    (tmp_path / "result.json").write_bytes(published)
     look_up = ["look-up", str(place.window), "--task", f"{tmp_path}/shuffler/task.json"]
     look_up += ["--result", f"{tmp_path}/result.json", "--shuffler", place.shuffler]
     main(look_up)

@@ -11,12 +11,13 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from smoothdp.errors import InvalidData
 from smoothdp.services.client.windows.client import Client
 from smoothdp.services.client.windows.outcomes import OutcomeStore
-from smoothdp.services.client.windows.submit import USED, submit
+from smoothdp.services.client.windows.submit import USED, fetch_card, submit
 from smoothdp.services.faults import CLIENT_POINTS
 from smoothdp.services.formats.card import SignedCard
 from smoothdp.services.formats.slot_tokens import SlotTokens
@@ -263,6 +264,21 @@ def test_cards_of_another_window_or_a_second_one(world: IssuingWorld) -> None:
     # Who has drawn goes on with the first one.
     before = client.kept(WINDOW)
     assert client.take_part(0, card=world.make_card(), window=WINDOW) == before
+
+
+def test_a_cache_with_a_bad_card_stops_nobody(world: IssuingWorld) -> None:
+    good = world.make_card()
+    bodies = [good[:-1] + bytes([good[-1] ^ 1]), world.make_card(WINDOW + 1), b"", good]
+
+    def source(body: bytes) -> httpx.Client:
+        answers = httpx.MockTransport(lambda _: httpx.Response(200, content=body))
+        return httpx.Client(base_url="https://cache.example", transport=answers)
+
+    sources = [source(body) for body in bodies]
+    assert fetch_card(sources, task=world.task, window=WINDOW) == good
+    for bad in sources[:-1]:
+        with pytest.raises(InvalidData):
+            fetch_card([bad], task=world.task, window=WINDOW)
 
 
 def test_a_neighbour_within_five_minutes(world: IssuingWorld) -> None:

@@ -10,17 +10,18 @@ from pathlib import Path
 import httpx
 import pytest
 
+from smoothdp.cli.main import main
 from smoothdp.errors import InvalidData
 from smoothdp.services.client.windows.client import Client
 from smoothdp.services.client.windows.inclusion import Standing, look_up
 from smoothdp.services.client.windows.outcomes import OutcomeStore
 from smoothdp.services.client.windows.submit import submit
-from smoothdp.services.formats.party_files import make_keys
+from smoothdp.services.formats.party_files import make_keys, revoke_tokens
 from smoothdp.services.issuer.issuer_party import IssuerParty, issue_invitations
 from smoothdp.services.issuer.window_keys import cards_to_come, cards_wanted, unsent
 from smoothdp.services.operations.logs import Cause, PutOff, cause_of
 from smoothdp.services.shuffler.windows.shuffler_party import issue_passes
-from smoothdp.services.store.revoked import REVOKED_FILE, revoke
+from smoothdp.services.store.revoked import REVOKED_FILE
 from smoothdp.services.wire.calls import Unreachable, connect
 from smoothdp.services.wire.running import on_loopback
 from tests.services.windows.three_parties import HOUR, USERS, WINDOW, Parties
@@ -153,7 +154,21 @@ def test_a_revoked_invitation_while_the_issuer_runs(parties: Parties, tmp_path: 
     app = parties.issuer.app(parties.url, work_seconds=3600)
     with on_loopback(app) as url, connect(url) as http:
         assert post(http) == 422
-        revoke(tmp_path / "issuer" / REVOKED_FILE, [bytes.fromhex(mine)[:16]])
+        (tmp_path / "lost").write_text(f"{mine}\n")
+        main(["task", "revoke", f"{tmp_path}/issuer", f"{tmp_path}/lost"])
         assert post(http) == 401
         (tmp_path / "issuer" / REVOKED_FILE).write_text("half of a li")
         assert post(http) == 401  # a damaged file lets nobody in again
+
+
+@pytest.mark.usefixtures("parties")
+def test_only_what_a_party_made_is_revoked(tmp_path: Path) -> None:
+    (invitation,) = issue_invitations(tmp_path / "issuer", 1)
+    (a_pass,) = issue_passes(tmp_path / "shuffler", 1)
+    assert revoke_tokens(tmp_path / "shuffler", [a_pass]) == 1
+    for text in (a_pass, "0" * 96, ""):
+        with pytest.raises(InvalidData, match="none was revoked"):
+            revoke_tokens(tmp_path / "issuer", [invitation, text])
+    assert not (tmp_path / "issuer" / REVOKED_FILE).exists()
+    with pytest.raises(InvalidData):
+        revoke_tokens(tmp_path / "analyzer", [a_pass])

@@ -136,3 +136,24 @@ def test_too_few_are_destroyed(world: PartyWorld) -> None:
     assert world.deliver() == 0
     assert world.keys[0].scopes() == []
     world.close()
+
+
+def test_after_thirty_days_cards_alone_are_left(world: PartyWorld) -> None:
+    world.send_many(14)
+    world.seal()
+    # Not handed over: nothing of it goes.
+    world.go_to(world.now + 31 * 86_400)
+    world.shuffler.forget_old()
+    assert world.shuffler.totals()["batched"] == 14
+    assert world.deliver() == 1
+    world.go_to((WINDOW + 1) * 3600 + 600 + 30 * 86_400 - 1.0)
+    world.shuffler.forget_old()
+    assert world.shuffler.marks(WINDOW) is not None
+    world.go_to(world.now + 1)
+    world.shuffler.forget_old()
+    assert world.shuffler.marks(WINDOW) is None
+    assert world.shuffler.cards.stored(WINDOW) is not None
+    assert world.shuffler.takes(WINDOW) is Taken.UNKNOWN
+    for table in ("collecting", "counter", "marks", "batch_part", "pending"):
+        assert world.shuffler.storage.read(f"SELECT count(*) FROM {table}") == [(0,)]
+    world.close()

@@ -26,6 +26,7 @@ class BudgetOptions:
     mu: str | None
     neighbours: str
     kept: str | None
+    orders: tuple[str, ...]
 
 
 def read_budget(asked: BudgetOptions) -> sd.Guarantee:
@@ -42,10 +43,14 @@ def read_budget(asked: BudgetOptions) -> sd.Guarantee:
         raise click.UsageError(
             "Expected --omega with --rho; got no --rho. Add --rho 0.5, or leave --omega out."
         )
-    if asked.kept in ("concentrated", "gdp") and delta is None:
+    if asked.kept in ("concentrated", "gdp", "renyi") and delta is None:
         raise click.UsageError(
             f"Expected --epsilon and --delta with --kept {asked.kept}; got no --delta. Add "
             "--delta 1e-6, or leave --kept out."
+        )
+    if asked.orders and asked.kept != "renyi":
+        raise click.UsageError(
+            "Expected --order with --kept renyi; got no --kept renyi. Add it, or leave --order out."
         )
     about = asked.neighbours.replace("-", "_")
     if rho is not None:
@@ -136,8 +141,16 @@ def export(file: Path, jsonl: bool) -> None:
 )
 @click.option(
     "--kept",
-    type=click.Choice(("basic", "concentrated", "gdp")),
-    help="What adds up of a budget in epsilon and delta: these, rhos, or squares of mu.",
+    type=click.Choice(("basic", "concentrated", "gdp", "renyi")),
+    help="What adds up of a budget in epsilon and delta: these, rhos, squares of mu, or Renyi "
+    "divergences.",
+)
+@click.option(
+    "--order",
+    "orders",
+    multiple=True,
+    help="With --kept renyi, maybe several times: the orders, fixed for good. A charge is taken "
+    "within the limits at all of them. Left out: the one that Gaussian noise has most room at.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
 @gathered(BudgetOptions, "budget")
@@ -148,6 +161,10 @@ def create(file: Path, budget: BudgetOptions, as_json: bool) -> None:
     Example:
       smoothdp account create ledger.db --epsilon 1 --delta 1e-6
       smoothdp account create tables.db --epsilon 2 --neighbours add_remove
+      smoothdp account create steps.db --epsilon 2 --delta 1e-5 --kept renyi --order 8
     """
-    made = sd.report.Account.of(sd.Ledger(file, budget=read_budget(budget), kept=budget.kept))
+    ledger = sd.Ledger(
+        file, budget=read_budget(budget), kept=budget.kept, orders=budget.orders or None
+    )
+    made = sd.report.Account.of(ledger)
     click.echo(json.dumps(made.to_dict(), indent=2) if as_json else made.text())

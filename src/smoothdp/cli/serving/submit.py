@@ -12,7 +12,6 @@ import click
 
 from smoothdp.cli.options.command_line import refuse_nan
 from smoothdp.cli.serving.taking_part import take_part
-from smoothdp.whole_file import whole_file
 
 _AGAIN = (
     "Note: a report of this window was made here with another token, and is not known to be "
@@ -119,9 +118,12 @@ def submit_token(
     callback=refuse_nan,
     help="Seconds to wait for it.",
 )
-@click.option("--signed", type=_FILE, help="File to write it to with its signature, for look-up.")
-def results(window: int, collector: Path, analyzer: str, wait: float, signed: Path | None) -> None:
+@click.option("--signed", is_flag=True, help="With the analyser's signature, for the poll page.")
+def results(window: int, collector: Path, analyzer: str, wait: float, signed: bool) -> None:
     """Print the result of WINDOW as JSON; without one say why there is none, and exit 3.
+
+    With --signed it is printed as the analyser signed it: what the poll page shows, and what
+    smoothdp look-up reads.
 
     With --wait, an analyser that does not answer, or answers with an error of its own, is asked
     again until the wait is over.
@@ -132,7 +134,7 @@ def results(window: int, collector: Path, analyzer: str, wait: float, signed: Pa
     """
     from smoothdp import services
 
-    task, look_up = services.collector_of(collector)
+    task, look_up = services.collector_of(collector, signed=signed)
     end = time.monotonic() + wait
     statuses: list[int] = []
     trouble: services.ServiceError | None = None
@@ -141,7 +143,7 @@ def results(window: int, collector: Path, analyzer: str, wait: float, signed: Pa
         while True:
             statuses.clear()
             try:
-                result, state, as_it_came = look_up(http, window)
+                result, state = look_up(http, window)
                 trouble = None
                 if result is not None:
                     break
@@ -162,11 +164,4 @@ def results(window: int, collector: Path, analyzer: str, wait: float, signed: Pa
         why = services.missing_sentence(task, window, state=state, now=time.time())
         click.echo(why, err=True)
         raise SystemExit(3)
-    if signed is not None:
-        if not as_it_came:
-            raise click.UsageError(
-                "Expected --signed with a task of format 2; got one of format 1. Leave it out."
-            )
-        with whole_file(signed) as partial:
-            partial.write_bytes(as_it_came)
     click.echo(json.dumps(result, indent=2))

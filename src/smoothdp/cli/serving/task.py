@@ -10,6 +10,7 @@ from click.core import ParameterSource
 from smoothdp.cli.options.columns import read_domain
 from smoothdp.cli.options.command_line import HelpByDefault, gathered
 from smoothdp.cli.options.guarantees import require_positive
+from smoothdp.cli.serving.task_revoke import revoke
 from smoothdp.cli.serving.task_windows import (
     BOUNDED,
     FIRST_PROTOCOLS,
@@ -70,6 +71,9 @@ def tokens(directory: Path, count: int) -> None:
     is_new = services.task_format(directory) == 2
     made = issue(directory, count) if is_new else services.issue_tokens(directory, count)
     click.echo("\n".join(made))
+
+
+task.add_command(revoke)
 
 
 @task.command("rotate-keys")

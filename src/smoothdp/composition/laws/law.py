@@ -25,6 +25,7 @@ from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 from smoothdp.claims.neighbours import Neighbours
 from smoothdp.exact.balls.special import Ball
 from smoothdp.exact.logspace.bounds import LOG_ZERO, LogBounds
+from smoothdp.exact.parameters.numbers import Real
 from smoothdp.types import ComplexArray, FloatArray
 
 BallTransform: TypeAlias = Callable[[Ball], Ball]
@@ -143,6 +144,16 @@ class LossLaw(ABC):
         del tilt, last
         return 1.0
 
+    @property
+    def still(self) -> Still | None:
+        """The mass of a loss of exactly 0, where that is what keeps psi from falling: else None."""
+        return None
+
+    def moving_decay(self, tilt: float, last: float) -> float:
+        """Return a bound of |psi(t)| without the part of `still`, at every t >= last > 0."""
+        del tilt, last
+        return 1.0
+
 
 class TwoAtoms(NamedTuple):
     """Half the distance of two atoms, and a float not above h = w v / (w + v), w and v their
@@ -150,6 +161,13 @@ class TwoAtoms(NamedTuple):
 
     half_distance: float
     weight: float
+
+
+class Still(NamedTuple):
+    """Bounds of ln P(L = 0), and those of ln E[(1 - e^(e - L))_+; L finite] at an e >= 0."""
+
+    log_mass: LogBounds
+    log_excess: Callable[[Real], LogBounds]
 
 
 class Split(NamedTuple):

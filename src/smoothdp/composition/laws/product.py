@@ -81,6 +81,7 @@ class Product:
     parts: tuple[tuple[LossLaw, int], ...]
     gaussian: Fraction
     _moments: dict[float, Moments] = field(default_factory=dict, repr=False)
+    _powers: dict[str, int] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, laws: Iterable[tuple[LossLaw | GaussianLaw, int]]) -> Product:
@@ -198,6 +199,9 @@ class Product:
         """
         low, high = 0.0, self.largest_tilt
         tilt = short_tilt(min(start, 0.98 * high))
+        following = tilt_at(tilt_rank(tilt) + 1)
+        if following <= high and self._slope(tilt, epsilon) <= 0 < self._slope(following, epsilon):
+            return tilt
         for _ in range(60):
             slope = self._slope(tilt, epsilon)
             if slope > 0:
@@ -257,7 +261,7 @@ class Product:
     def log_chernoff_least(self, epsilon: float) -> float:
         """Return the least of `log_chernoff` at powers of sqrt 2, which all epsilons share.
 
-        It is convex in the tilt, but for kappa: from 4 on, downhill.
+        It is convex in the tilt, as ln kappa is, too: downhill from where the last one ended.
         """
 
         def at(power: int) -> float:
@@ -266,13 +270,15 @@ class Product:
                 return math.inf
             return self.log_chernoff(epsilon, tilt)
 
-        power, best = 4, at(4)
+        power = self._powers.get("least", 4)
+        best = at(power)
         for way in (1, -1):
             start = power
             while abs(power) < _MOST_POWERS and (found := at(power + way)) < best:
                 best, power = found, power + way
             if power != start:
                 break
+        self._powers["least"] = power
         return best
 
 

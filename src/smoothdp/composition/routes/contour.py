@@ -49,6 +49,7 @@ import numpy as np
 
 from smoothdp.composition.laws.oscillation import TRIG_ERROR, short_step, unit_circle
 from smoothdp.composition.laws.product import Product
+from smoothdp.composition.routes.moved import Moved, Taken
 from smoothdp.composition.routes.screen import Screen, left_out
 from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
 from smoothdp.types import ComplexArray, FloatArray
@@ -177,6 +178,7 @@ class Contour:
         absolute = 8 * UNIT_ROUNDOFF + LIBM_ERROR + np.zeros(t.size)
         relative = LIBM_ERROR + 8 * UNIT_ROUNDOFF * (1 + 0.5 * high * t * t)
         share = budget / max(1, sum(count for _, count in product.parts))
+        taken = Taken(plan.tilt, t) if isinstance(product, Moved) else None
         for done, (law, count) in enumerate(product.parts):
             if progress is not None:
                 progress(done, len(product.parts))
@@ -190,13 +192,19 @@ class Contour:
                 absolute += count * error
                 relative += count * error / np.abs(sums.values)
                 values *= _power(sums.values, count)
+            if taken is not None:
+                taken.multiply(law, count, sums)
         total = math.fsum(centres)
         centre_error = 3 * UNIT_ROUNDOFF * math.fsum(abs(value) for value in centres)
         with np.errstate(invalid="ignore", over="ignore", under="ignore"):
             # Terms of second order: (1 + x)^k - 1 <= 1.06 k x for k x below 0.1.
             close = np.where(relative < 0.1, 1.06 * relative * np.abs(values), math.inf)
             whole = np.where(absolute < 0.1, 1.06 * absolute, 2.0)
-        return values, np.fmin(close, whole) + _NEGLIGIBLE, total, centre_error
+        error = np.fmin(close, whole) + _NEGLIGIBLE
+        if taken is not None:
+            values = values - taken.none - taken.one
+            error = error + np.where(taken.error < 0.1, 1.07 * taken.error, 4.0)
+        return values, error, total, centre_error
 
     def log_bounds(self, epsilon: float) -> LogBounds:
         """Bound ln delta(epsilon) of the finite losses; the lower one before aliases."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -30,6 +31,8 @@ _SHARP = 1e-11
 _ROUGH = 1e-6
 # Tilts are shared within this many units of 1 / sqrt(curvature), or half of it.
 _NEAR = 0.7
+# One plan serves epsilons within half of this over the tilt: delta is off by e^2 there at most.
+_SERVED = 4.0
 _CONTOURS = 12
 # The first smoothing is for this relative gap; then finer as far as it is asked for.
 _FIRST_GAP = 1e-4
@@ -51,6 +54,7 @@ class Inversion:
     """Bounds of ln delta of the finite losses of a product, as sharp as ``tolerance``.
 
     ``patient``: refine until the tolerance is met or out of reach; else stop at what is quick.
+    ``sharpest``: the error, relative to the size of the terms, of what is summed first.
 
     What is kept between calls only saves time: the bounds at an epsilon are always the same.
     """
@@ -59,6 +63,7 @@ class Inversion:
     tolerance: float
     progress: Progress | None = None
     patient: bool = True
+    sharpest: float = _SHARPEST
     contours: OrderedDict[Aim, Contour | None] = field(default_factory=OrderedDict)
     start: float = 1.0
     _screens: dict[float, Screen | None] = field(default_factory=dict)
@@ -77,30 +82,51 @@ class Inversion:
             found = LogBounds(max(found.lower, other.lower), min(found.upper, other.upper))
         return found
 
+    def near(self, epsilon: float) -> Callable[[float], LogBounds] | None:
+        """Return what the contour of an epsilon says of others close by, but for its aliases.
+
+        For guesses only: no bounds. None where that contour is long.
+        """
+        if epsilon >= self.product.largest:
+            return None
+        tilt = self._shared(self.product.saddle(epsilon, start=self.start))
+        contour = self._contour(Aim(tilt, self._centre(epsilon, tilt), 0.0, self.sharpest))
+        return None if contour is None else contour.log_bounds
+
     def _log_bounds_at(self, tilt: float, epsilon: float) -> LogBounds:
         best = LogBounds(-math.inf, min(0.0, self.product.log_chernoff(epsilon, tilt)))
-        gap, target = 0.0, _SHARPEST
+        gap, target, is_first = 0.0, self.sharpest, True
         while True:
             contour = self._contour(Aim(tilt, self._centre(epsilon, tilt), gap, target))
             if contour is None and gap > 0.0:
-                return best
+                if not is_first or gap >= _FIRST_GAP:
+                    return best
+                # A tolerance out of reach: not as sharp, and not nothing.
+                gap = min(16 * gap, _FIRST_GAP)
+                continue
             if contour is None:
                 # Too many nodes for all digits: aim at ten, at the tolerance, then smooth.
-                if target != _SHARPEST and self._screen(tilt) is not None:
+                coarser = self._coarser(target)
+                if target != self.sharpest and self._screen(tilt) is not None:
                     gap = self._first_gap(tilt)
-                elif target == _SHARPEST:
-                    target = max(_SHARPEST, min(_SHARP, 0.01 * self.tolerance))
-                elif target < 0.01 * self.tolerance:
-                    target = 0.01 * self.tolerance
+                elif coarser > target:
+                    target = coarser
                 else:
                     gap = self._first_gap(tilt)
                 continue
+            is_first = False
             found = self._bounds(contour, epsilon)
             best = LogBounds(max(best.lower, found.lower), min(best.upper, found.upper))
             if gap == 0.0 or self._sharp(found) or not self.patient:
                 return best
             # Beside an atom the width falls only with the square root of the gap.
             gap *= _power_of_four(0.5 * self.tolerance / (found.upper - found.lower))
+
+    def _coarser(self, target: float) -> float:
+        """Return the next target after one that needs too many nodes, or the same if it is last."""
+        least = 0.01 * self.tolerance
+        first = max(self.sharpest, min(_SHARP, least))
+        return first if target < first else max(target, least)
 
     def _shared(self, tilt: float) -> float:
         """Return a tilt close by that serves many epsilons, so that they share a contour.
@@ -126,7 +152,7 @@ class Inversion:
 
         Where a rare large loss is what the tilt has brought up, its own may be far off.
         """
-        natural, width = self.product.natural(tilt), 2.0 / tilt
+        natural, width = self.product.natural(tilt), _SERVED / tilt
         return natural + width * round((epsilon - natural) / width)
 
     def _contour(self, aim: Aim) -> Contour | None:
@@ -193,8 +219,11 @@ class Inversion:
             return None
         if screen is not None and spread:
             return Plan(tilt, period, last + 2 * math.pi / period, spread, screen)
-        sharpest = target == _SHARPEST or screen is not None
+        sharpest = target == self.sharpest or screen is not None
         work = _QUICK_WORK if sharpest and gap == 0.0 else _MOST_WORK
+        if target == self.sharpest > _SHARPEST:
+            # There is no other target to fall back on at first.
+            work = _SOON_WORK
         nodes = last * period / (2 * math.pi)
         if nodes * self.product.cost(tilt, last=last, budget=target) > work:
             return None
@@ -237,12 +266,14 @@ class Inversion:
                 reach *= 2
         return first * 1.15**high
 
-    def log_aliases(self, epsilon: float, tilt: float, period: float) -> float:
+    def log_aliases(
+        self, epsilon: float, tilt: float, period: float, *, enough: float = -math.inf
+    ) -> float:
         """Return a float not below ln of all aliases: sum of e^(cmB) delta(e + mB), m != 0.
 
         Those of m < 0 are at most e^(-c|m|B). For m > 0, any c' > c gives
         delta(x) <= kappa(c') e^(K(c') - c' x); beyond the largest loss they vanish
-        (proofs/tilted-contour#3).
+        (proofs/tilted-contour#3). ``enough``: one as small need not be sharpened.
         """
         left = _log_geometric(tilt * period)
         if epsilon + period >= self.product.largest:
@@ -259,7 +290,7 @@ class Inversion:
             value = self.product.log_chernoff(epsilon, other)
             value += _log_geometric((other - tilt) * period) + 4 * LIBM_ERROR * abs(value)
             right = min(right, value)
-            if right < left:
+            if right < max(left, enough):
                 break
         return log_sum_upper(left, right)
 
@@ -269,7 +300,7 @@ class Inversion:
             return found
         plan = contour.plan
         # The step is a short float, so the period is a little longer than planned.
-        aliases = self.log_aliases(epsilon, plan.tilt, plan.period)
+        aliases = self.log_aliases(epsilon, plan.tilt, plan.period, enough=found.lower - 35.0)
         return LogBounds(log_difference_lower(found.lower, aliases), found.upper)
 
 

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 
 from smoothdp.claims.curves.atoms import Atoms
 from smoothdp.claims.excess import log_gaussian_square_excess
+from smoothdp.composition.laws.law import EXACT
 from smoothdp.composition.laws.product import Product
 from smoothdp.composition.routes.balls import ball_bounds
 from smoothdp.composition.routes.contour import Progress
 from smoothdp.composition.routes.grouping import grouped
 from smoothdp.composition.routes.inversion import Inversion
 from smoothdp.composition.routes.large_losses import LargeLosses
+from smoothdp.composition.routes.moved import log_one_moves, moved
 from smoothdp.exact.balls.balls import real_bounds
 from smoothdp.exact.logspace.bounds import (
     LOG_ZERO,
@@ -28,6 +31,7 @@ from smoothdp.exact.parameters.numbers import Real
 # Brackets up to this wide are not worth another look.
 _NARROW = 1e-6
 _BEYOND = 120.0
+_MOVING_TARGETS = (1e-9, 1e-16)
 
 
 @dataclass(eq=False)
@@ -90,6 +94,14 @@ class Solver:
                 return LogBounds(max(found.lower, sharper.lower), min(found.upper, sharper.upper))
         return found
 
+    def near(self, epsilon: float) -> Callable[[float], LogBounds] | None:
+        """Return a guess of ln delta as a function of epsilons close by, where one is at hand."""
+        if self.route != "contour" or not self.product.parts or self.moving:
+            return None
+        if self.product.slack != EXACT or self.product.log_infinite != LOG_ZERO:
+            return None
+        return None if self._capped(epsilon) is not None else self.inversion.near(epsilon)
+
     def surely_below(self, epsilon: Real, log_value: float) -> bool:
         """Whether Markov's inequality alone shows that ln delta is at most a value."""
         product, slack = self.product, self.product.slack
@@ -140,9 +152,43 @@ class Solver:
         if self.route == "exact grouping":
             assert self.atoms is not None
             return self.atoms.log_excess(Fraction(epsilon))
-        found = self.inversion.log_bounds(epsilon)
+        found = self._by_moves(epsilon)
+        if found is not None and found.upper - found.lower <= self.tolerance:
+            return found
+        before, found = found, self.inversion.log_bounds(epsilon)
+        if before is not None:
+            found = LogBounds(max(found.lower, before.lower), min(found.upper, before.upper))
         if epsilon > 0 and not found.upper - found.lower <= min(_NARROW, self.tolerance):
             other = self.large_losses.log_bounds(epsilon)
             if other is not None:
                 found = LogBounds(max(found.lower, other.lower), min(found.upper, other.upper))
         return found
+
+    @cached_property
+    def moving(self) -> list[Inversion]:
+        """Contours of the sums in which at least two losses are not 0, if many others are: one that
+        is quick, and a sharp one."""
+        part = moved(self.product)
+        if part is None:
+            return []
+        return [
+            Inversion(part, self.tolerance, self.progress, self.patient, target)
+            for target in _MOVING_TARGETS
+        ]
+
+    def _by_moves(self, epsilon: float) -> LogBounds | None:
+        """Bound ln delta of the finite losses by how many of them are not 0."""
+        if not self.moving or epsilon < 0:
+            return None
+        one = log_one_moves(self.product, Fraction(epsilon))
+        best = LogBounds(-math.inf, 0.0)
+        for inversion in self.moving:
+            more = inversion.log_bounds(epsilon)
+            lower, upper = (
+                log_sum_lower(one.lower, more.lower),
+                log_sum_upper(one.upper, more.upper),
+            )
+            best = LogBounds(max(best.lower, lower), min(best.upper, upper))
+            if best.upper - best.lower <= self.tolerance:
+                break
+        return best

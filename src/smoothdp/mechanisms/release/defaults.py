@@ -8,7 +8,9 @@ values on the shorter side of the rank, R the width of the bounds in spreads of 
 
     quantile      w = odd(14 / e), t = clip(max(.08 e, ln(R n / w) / (s - (w-1)/2)), .32 e)
                   zCDP: 7 / e, .20 e, .60 e;  1 <= w <= .3 s
-                  truncated CDP: at most the t at which noise costs 4/3, w of .9 of its inverse
+                  truncated CDP: as zCDP, which keeps it too, where omega e > 1 and rho <= 2;
+                  else, with normal noise, at most the t at which it costs 4/3, w of .9 of its
+                  inverse
     trimmed mean  t = clip(max(.05 e, ln(R n / 2w) / m), .32 e or .60 e): what the bounds add to
                   w S falls under 2 w / n spreads, less than the range of the values kept
     trimming      m = max(.05 n, 3.6 ln(R n) / e), zCDP 2.5 ln(R n) / e; at most .45 n
@@ -113,7 +115,7 @@ class Rule:
             e = math.sqrt(2 * float_of(terms.rho))
             most = 0.6
             window, least, trimmed = _CONCENTRATED[covers]
-            if terms.omega is not None and e > 0:
+            if terms.omega is not None and e > 0 and not as_concentrated(terms):
                 most = min(most, _dearest(float_of(terms.omega), e) / e)
                 # A small t needs a window of about 1 / t.
                 window, least = max(window, 0.9 / most), min(least, 0.7 * most)
@@ -136,6 +138,16 @@ class Rule:
                 remedy="Raise its epsilon, rho or mu",
             )
         return rule
+
+
+def as_concentrated(terms: RhoTerms) -> bool:
+    """Whether a promise is best kept by the noise of zCDP: for truncated CDP if omega e > 1.
+
+    Normal noise then needs more at every smoothing than arsinh-normal noise, up to thousands of
+    times as much; calibrated to the truncated promise, the latter needs no more than for zCDP.
+    Beyond rho = 2 its certificate may come to the limit of work: normal noise again.
+    """
+    return terms.omega is None or (terms.omega**2 * 2 * terms.rho > 1 and terms.rho <= 2)
 
 
 def _dearest(omega: float, e: float) -> float:
@@ -250,7 +262,7 @@ def default_family(guarantee: Guarantee, smoothing: Fraction) -> type[NoiseDistr
     if smoothing == 0:
         return type(global_law(guarantee))
     if isinstance(terms, RhoTerms):
-        if terms.omega is not None:
+        if not as_concentrated(terms):
             return Gaussian
         # Up to e log1p-normal saves 5% of the noise at most. Its certificate may come to the
         # limit of work unless it comes with the library, that of arsinh-normal takes a second.

@@ -120,9 +120,9 @@ class SmoothNoise:
             guarantee: PureDP, ApproxDP, ZCDP or TruncatedCDP, about replacing one record.
             n_records: n >= 1, public; None for a `Custom`.
             noise: a law, or a family whose shape is to be chosen. None: PolyPlace for pure and
-                approximate DP, arsinh-normal for zCDP (log1p-normal for t > epsilon / 2),
-                Gaussian for truncated CDP; where nothing is left out, Laplace for pure and
-                approximate DP, else Gaussian.
+                approximate DP, arsinh-normal for zCDP (log1p-normal for t > epsilon / 2)
+                and for truncated CDP with omega sqrt(2 rho) > 1, else Gaussian; where nothing is
+                left out, Laplace for pure and approximate DP, else Gaussian.
             smoothing: t, above 0 and up to 20, fixed without the data; None: by rule, 0 where
                 nothing is left out. A `Custom` needs it.
             round_to: a step for the output, such as 1 for whole numbers; None: about 2^-30 of

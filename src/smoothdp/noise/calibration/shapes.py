@@ -50,7 +50,19 @@ def best_shape(law: type[Law], guarantee: Guarantee, *, smoothing: Parameter) ->
     """
     t = exact_fraction(smoothing, name="smoothing")
     shipped = shipped_shape(law, guarantee, t)
+    if shipped is None and isinstance(guarantee, TruncatedCDP) and t > 0:
+        shipped = _untruncated_shape(law, guarantee, t)
     return compute_shape(law, guarantee, t) if shipped is None else _member(law, shipped)
+
+
+def _untruncated_shape(law: type[Law], guarantee: TruncatedCDP, t: Fraction) -> Fraction | None:
+    """Return the shape for zCDP of the same rho, if the family has one: the truncated promise
+    asks for less, and hardly changes which shape is best."""
+    whole = ZCDP(guarantee.exact_rho, neighbours=guarantee.neighbours)
+    shipped = shipped_shape(law, whole, t)
+    if shipped is not None or not law.parameters:
+        return shipped
+    return law._shape_rule(whole, t)
 
 
 @remembered(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
@@ -41,6 +42,8 @@ class Offer:
             random; `error` and `rmse` count the draw, at its worst.
         by_name: it is only taken if it is asked for by name.
         of_bits: users hold 0 or 1, so that a `RealSum` rounds nothing.
+        named: how `smoothdp.report.collect_share` and its like are asked for it, and commands:
+            the name of the protocol, and the bits of a real sum. Empty if they do not run it.
 
     >>> from smoothdp.shuffle import BooleanSum
     >>> Offer("BooleanSum", BooleanSum(1000, expected_random_users=50)).slots
@@ -54,6 +57,7 @@ class Offer:
     groups: int = 1
     by_name: bool = False
     of_bits: bool = False
+    named: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def fits(self) -> bool:

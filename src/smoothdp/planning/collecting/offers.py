@@ -9,21 +9,24 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
-from smoothdp.errors import InvalidParameter
+from smoothdp.errors import InvalidParameter, OutOfReach
 from smoothdp.planning.collecting.offer import Offer
 from smoothdp.shuffle.flipped.boolean_sum import BooleanSum
 from smoothdp.shuffle.flipped.real_sum import RealSum
 from smoothdp.shuffle.histogram.low_communication import LowCommunicationHistogram
-from smoothdp.shuffle.paired.count import PairedCount
+from smoothdp.shuffle.paired.count import DEFAULT_NOISE_SHARE, PairedCount
+from smoothdp.shuffle.paired.design import slots_of_signs
 from smoothdp.shuffle.paired.histogram import PairedHistogram
 from smoothdp.shuffle.split.split_sum import SplitSum
 from smoothdp.shuffle.strings.prefix_tree import DEFAULT_CANDIDATES, PrefixTree
 from smoothdp.shuffle.strings.tree_levels import BYTE
+from smoothdp.shuffle.users.honest_share import least_honest
 from smoothdp.text import number_up
 
 Task = Literal["count", "sum", "histogram", "strings"]
 _BITS_OF_COUNTS = (2, 4, 8)
 _BITS_OF_SUMS = (8, 16, 32, 64)
+_LEAST_GAIN = Fraction(1, 5)
 _ANY_SLOTS = 1 << 14
 # More than these of a user's bits cost slots and win little: paired histograms stay below.
 _LARGEST_CLUMP = 4
@@ -74,13 +77,16 @@ def offers(task: Task, wanted: Wanted) -> tuple[Offer, ...]:
 
 
 def _of_counts(wanted: Wanted) -> Iterator[Offer]:
-    yield _offer("BooleanSum", wanted, lambda common: BooleanSum.calibrate(**common))
+    yield _offer(
+        "BooleanSum", wanted, lambda common: BooleanSum.calibrate(**common), name_of="boolean-sum"
+    )
     for r in _BITS_OF_COUNTS:
         yield replace(_real_sum(wanted, r), of_bits=True)
     yield _paired(
         "PairedCount",
         wanted,
         lambda common, paid: PairedCount.calibrate(**common, **paid),
+        name_of="paired-count",
         by_name=True,
     )
     yield _only_honest(
@@ -91,8 +97,9 @@ def _of_counts(wanted: Wanted) -> Iterator[Offer]:
 
 
 def _of_sums(wanted: Wanted) -> Iterator[Offer]:
+    useful = max(_BITS_OF_SUMS[0], min(wanted.limits.slots, _useful_bits(wanted)))
     for r in _BITS_OF_SUMS:
-        if r <= max(wanted.limits.slots, _BITS_OF_SUMS[0]):
+        if r <= useful:
             yield _real_sum(wanted, r)
     yield _only_honest(
         "SplitSum", wanted, lambda common: SplitSum.calibrate(**common, most_slots=_ANY_SLOTS)
@@ -105,6 +112,7 @@ def _of_histograms(wanted: Wanted) -> Iterator[Offer]:
         "LowCommunicationHistogram",
         wanted,
         lambda common: LowCommunicationHistogram.calibrate(**common, **bins),
+        name_of="low-communication-histogram",
     )
     if wanted.no_liars:
         yield _paired(
@@ -115,6 +123,8 @@ def _of_histograms(wanted: Wanted) -> Iterator[Offer]:
                     **common, **bins, **paid, largest_clump=clump
                 )
             ),
+            name_of="paired-histogram",
+            n_cells=wanted.n_bins or 1,
         )
     else:
         yield Offer("PairedHistogram", refused=_UNBOUNDED)
@@ -158,28 +168,52 @@ def _common(wanted: Wanted) -> dict[str, Any]:
 
 
 def _offer(
-    name: str, wanted: Wanted, make: Callable[[dict[str, Any]], Any], *, groups: int = 1
+    name: str,
+    wanted: Wanted,
+    make: Callable[[dict[str, Any]], Any],
+    *,
+    groups: int = 1,
+    name_of: str = "",
 ) -> Offer:
     """Return a protocol within the limits, or why it is none."""
     try:
         protocol = make(_common(wanted))
-    except InvalidParameter as error:
+    except (InvalidParameter, OutOfReach) as error:
         return Offer(name, refused=str(error), groups=groups)
-    offer = Offer(name, protocol, groups=groups)
+    offer = Offer(name, protocol, groups=groups, named={"protocol": name_of} if name_of else {})
     return replace(offer, refused=wanted.limits.refusal(offer))
 
 
 def _real_sum(wanted: Wanted, n_bits: int) -> Offer:
-    return _offer(
+    offer = _offer(
         f"RealSum of {n_bits} bits",
         wanted,
         lambda common: RealSum.calibrate(**common, n_bits=n_bits),
     )
+    return replace(offer, named={"protocol": "real-sum", "n_bits": n_bits})
+
+
+def _useful_bits(wanted: Wanted) -> int:
+    """Return the r beyond which even many more bits save less than a quarter of the error.
+
+    From where the next doubling saves less than a fifth of the mean squared error, and each one
+    after it about half as much as the one before.
+    """
+    try:
+        return RealSum.best_n_bits(
+            wanted.n_users,
+            guarantee=wanted.guarantee,
+            honest_share=wanted.honest_share,
+            least_gain=_LEAST_GAIN,
+            at_most=_BITS_OF_SUMS[-1],
+        )
+    except InvalidParameter:
+        return _BITS_OF_SUMS[0]
 
 
 def _only_honest(name: str, wanted: Wanted, make: Callable[[dict[str, Any]], Any]) -> Offer:
     """Return a protocol that one liar can move anywhere: only where liars are ruled out."""
-    offer = _offer(name, wanted, make)
+    offer = _offer(name, wanted, make, name_of="split-sum")
     if wanted.no_liars or not offer.fits:
         return offer
     return replace(offer, refused=_UNBOUNDED)
@@ -190,14 +224,40 @@ def _paired(
     wanted: Wanted,
     make: Callable[[dict[str, Any], dict[str, Any]], Any],
     *,
+    name_of: str,
+    n_cells: int = 1,
     by_name: bool = False,
 ) -> Offer:
     """Return a protocol of pairs, whose design follows the limits."""
     limits = wanted.limits
     most = _MESSAGES_OF_PAIRS if limits.messages is None else limits.messages
     paid = {"most_messages": most, "most_slots": limits.slots}
-    offer = _offer(name, wanted, lambda common: make(common, paid))
+
+    def made(common: dict[str, Any]) -> Any:
+        least = slots_of_signs(
+            wanted.guarantee,
+            n_honest=least_honest(wanted.n_users, wanted.honest_share),
+            n_cells=n_cells,
+            noise_share=DEFAULT_NOISE_SHARE,
+        )
+        if least > limits.slots:
+            # Known at once; a design that needs more still is long to find.
+            raise _Beyond(least)
+        return make(common, paid)
+
+    try:
+        offer = _offer(name, wanted, made, name_of=name_of)
+    except _Beyond as beyond:
+        return Offer(name, refused=f"needs at least {beyond.slots} slots of a user")
     return replace(offer, by_name=by_name)
+
+
+class _Beyond(Exception):
+    """A protocol needs at least so many slots, more than are allowed."""
+
+    def __init__(self, slots: int) -> None:
+        super().__init__(slots)
+        self.slots = slots
 
 
 def _few_slots(make: Callable[[int], Any]) -> Any:

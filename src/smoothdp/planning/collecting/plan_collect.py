@@ -95,21 +95,28 @@ class CollectPlan:
         return self.recommended.protocol
 
     @property
+    def reason(self) -> str:
+        """Why the recommended protocol is taken, in one sentence, and whether it keeps its word."""
+        best = self.recommended
+        counted = {0: "no liars, as declared", 1: "one liar"}.get(self.liars, f"{self.liars} liars")
+        return (
+            f"{best.name}: an error of at most {number_up(best.total_error(self.liars))} users in "
+            f"95% of the runs, with {counted}, for {_slots(best)} ({best.n_bytes} bytes) a user: "
+            "the fewest slots of those within 25% of the least error."
+            f"{self._too_many_liars()}"
+        )
+
+    @property
     def why(self) -> str:
         """The rule's answer in words, with the condition that the promise rests on."""
         best = self.recommended
-        counted = {0: "no liars, as declared", 1: "one liar"}.get(self.liars, f"{self.liars} liars")
         others = [
             f"{offer.name} {offer.refused}" if offer.refused else _compared(offer, self.liars)
             for offer in self.table
             if offer is not best
         ]
         return (
-            f"{best.name}: an error of at most {number_up(best.total_error(self.liars))} users in "
-            f"95% of the runs, with {counted}, for {_slots(best)} ({best.n_bytes} bytes) a user: "
-            "the fewest slots of those within 25% of the least error. "
-            f"The others: {'; '.join(others)}. It keeps the promise {self.condition}."
-            f"{self._too_many_liars()}"
+            f"{self.reason} The others: {'; '.join(others)}. It keeps the promise {self.condition}."
         )
 
     @property

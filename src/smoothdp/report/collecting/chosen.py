@@ -1,8 +1,9 @@
-"""The protocol of a collection: as it was named, or as the planner recommends for liars."""
+"""The protocol of a collection: as it was named, or as the planner recommends."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from smoothdp.errors import InvalidParameter
@@ -12,6 +13,17 @@ from smoothdp.report.collecting.common import named_protocol
 from smoothdp.shuffle.affordable import require_affordable
 
 _DEFAULT_SLOTS = 64
+# Their design follows the limits, instead of being compared with them.
+_DESIGNED = ("paired-count", "paired-histogram")
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A calibrated protocol, how it is named to repeat the collection, and what is said of it."""
+
+    protocol: Any
+    named: Mapping[str, Any]
+    notes: dict[str, str]
 
 
 def chosen(
@@ -23,41 +35,70 @@ def chosen(
     liars: int | None,
     common: Mapping[str, Any],
     limits: Mapping[str, Any],
-    domain: Mapping[str, Any] | None = None,
-) -> tuple[Any, dict[str, str]]:
-    """Return a calibrated protocol, and what is to be said of the choice.
+    n_bits: int | None = None,
+    n_bins: int | None = None,
+) -> Chosen:
+    """Return a calibrated protocol: as named, or else as `plan_collect` recommends.
 
     Args:
         task: what is collected.
-        protocols: name -> how to make it; the first is taken if neither a name nor ``liars`` is
-            given.
+        protocols: name -> how to make it.
         n_users: n.
         protocol: a name, or None.
-        liars: how many users may send anything; the planner chooses by it.
-        common: guarantee and honest_share, and what the protocol alone takes.
-        limits: most_messages and most_slots of a user; None for any.
-        domain: n_bins of a histogram.
+        liars: how many users may send anything; the planner chooses by it. None: one is counted.
+        common: guarantee and honest_share.
+        limits: most_messages and most_slots of a user; None for any of a protocol that is named,
+            and for 64 slots of one that is chosen.
+        n_bits: of a real sum, which it names.
+        n_bins: of a histogram.
     """
-    if liars is not None:
-        if protocol is not None:
+    if n_bits is not None:
+        if protocol not in (None, "real-sum") or liars is not None:
             raise InvalidParameter(
-                expected="protocol or liars",
-                got=f"protocol={protocol!r}, liars={liars}",
-                remedy="Name a protocol, or let the planner choose for so many liars",
+                expected="n_bits with a real sum alone",
+                got=f"n_bits={n_bits}, protocol={protocol}, liars={liars}",
+                remedy="Leave n_bits out, or protocol and liars",
             )
-        slots = _DEFAULT_SLOTS if limits["most_slots"] is None else limits["most_slots"]
-        asked = {name: common[name] for name in ("guarantee", "honest_share")}
-        plan = plan_collect(
-            task,
-            n_users=n_users,
-            liars=liars,
-            most_slots=slots,
-            most_messages=limits["most_messages"],
-            **asked,
-            **(domain or {}),
+        protocol = "real-sum"
+    if protocol is None:
+        return _planned(task, n_users, liars=liars, common=common, limits=limits, n_bins=n_bins)
+    if liars is not None:
+        raise InvalidParameter(
+            expected="protocol or liars",
+            got=f"protocol={protocol!r}, liars={liars}",
+            remedy="Name a protocol, or let the planner choose for so many liars",
         )
-        return plan.protocol, {"why": plan.why}
-    make = named_protocol(next(iter(protocols)) if protocol is None else protocol, protocols)
-    made = make(n_users, **common)
+    make = named_protocol(protocol, protocols)
+    more: dict[str, Any] = {"n_bits": n_bits, "n_bins": n_bins}
+    if protocol in _DESIGNED:
+        more |= limits
+    given = {name: value for name, value in more.items() if value is not None}
+    made = make(n_users, **common, **given)
     require_affordable(made, **limits)
-    return made, {}
+    named: dict[str, Any] = {"protocol": protocol}
+    if protocol == "real-sum":
+        named["n_bits"] = made.n_bits
+    return Chosen(made, named, {})
+
+
+def _planned(
+    task: Task,
+    n_users: int,
+    *,
+    liars: int | None,
+    common: Mapping[str, Any],
+    limits: Mapping[str, Any],
+    n_bins: int | None,
+) -> Chosen:
+    slots = _DEFAULT_SLOTS if limits["most_slots"] is None else limits["most_slots"]
+    plan = plan_collect(
+        task,
+        n_users=n_users,
+        liars=liars,
+        most_slots=slots,
+        most_messages=limits["most_messages"],
+        n_bins=n_bins,
+        **common,
+    )
+    best = plan.recommended
+    return Chosen(best.protocol, best.named, {"why": plan.reason})

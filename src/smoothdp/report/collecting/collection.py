@@ -14,6 +14,7 @@ from smoothdp.errors import InvalidParameter
 from smoothdp.exact.logspace.bounds import exp_upper
 from smoothdp.plots.canvas import save
 from smoothdp.plots.profile import plot_profile
+from smoothdp.report.collecting.common import command_words
 from smoothdp.text import estimate_text, number_up, percent_text, table, upper_text
 
 if TYPE_CHECKING:
@@ -44,13 +45,16 @@ class Collection:
         ranges: where the true figures lie, by label, of those that are listed; all at once.
         bars: the same in words.
         is_exact: whether the profile is exact; else an upper bound, for noise that is drawn again.
+        named: the arguments that name the protocol, to repeat the collection with it.
 
     Raises:
         InvalidParameter: a release whose guarantee the profile does not keep.
 
     >>> import smoothdp as sd
     >>> promise = sd.ApproxDP(2, delta="1e-3")
-    >>> collection = sd.report.collect_share([0, 1, 1, 1] * 50, guarantee=promise)
+    >>> collection = sd.report.collect_share(
+    ...     [0, 1, 1, 1] * 50, guarantee=promise, protocol="boolean-sum"
+    ... )
     >>> collection.messages_per_user, collection.release.guarantee == promise
     (1.0, True)
     >>> print(collection.text().splitlines()[0])
@@ -76,6 +80,7 @@ class Collection:
     ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     bars: str = ""
     is_exact: bool = True
+    named: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         stated = self.release.guarantee
@@ -120,6 +125,7 @@ class Collection:
             *self._about_fewer(),
             *([("bars", self.bars)] if self.bars else []),
             *self.bounds.items(),
+            *([("to repeat", command_words(self.named))] if self.named else []),
         ]
         more = len(self.estimates) - len(rows)
         omitted = f"\n... and {more} more" if more > 0 else ""
@@ -165,6 +171,7 @@ class Collection:
             "slots_per_user": self.slots_per_user,
             "bytes_per_user": self.bytes_per_user,
             "protocol": self.release.mechanism,
+            "named": dict(self.named),
             "epsilon": self.epsilon,
             "delta": exp_upper(self.log_delta),
             "log_delta": self.log_delta if self.log_delta > -math.inf else None,

@@ -65,3 +65,12 @@ def named_protocol(name: object, protocols: Mapping[str, Any]) -> Any:
 def failure_of(confidence: Parameter) -> Fraction:
     """Return 1 - confidence, exactly, or raise InvalidParameter."""
     return 1 - read_inner_probability(confidence, name="confidence", example="0.95")
+
+
+def command_words(named: Mapping[str, Any]) -> str:
+    """Return the options of `smoothdp collect` that name a protocol.
+
+    >>> command_words({"protocol": "real-sum", "n_bits": 2})
+    '--protocol real-sum --n-bits 2'
+    """
+    return " ".join(f"--{name.replace('_', '-')} {value}" for name, value in named.items())

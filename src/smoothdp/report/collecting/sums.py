@@ -12,12 +12,13 @@ from numpy.typing import ArrayLike
 from smoothdp.claims.budget import Budget, check_budget
 from smoothdp.claims.guarantees.standard import ApproxDP
 from smoothdp.claims.label import Label, with_label
-from smoothdp.errors import InvalidData, InvalidParameter
+from smoothdp.errors import InvalidData
 from smoothdp.exact.parameters.numbers import Parameter, exact_fraction
 from smoothdp.exact.parameters.reading import float_array
 from smoothdp.exact.random.entropy import Entropy
 from smoothdp.paper_bounds import cheu_random_users, clones_random_users
 from smoothdp.queries.read_arguments import read_bounds
+from smoothdp.report.collecting.answered import asked_words, who_answers
 from smoothdp.report.collecting.chosen import chosen
 from smoothdp.report.collecting.collection import Collection
 from smoothdp.report.collecting.common import check_collected, failure_of, public_facts
@@ -34,7 +35,7 @@ SHARES: dict[str, Any] = {
     "split-sum": partial(SplitSum.calibrate, resolution=1),
 }
 MEANS: dict[str, Any] = {"real-sum": RealSum.calibrate, "split-sum": SplitSum.calibrate}
-"""How to make a protocol, by the names that commands use; the first is the default."""
+"""How to make a protocol, by the names that commands use."""
 
 
 def collect_share(
@@ -45,24 +46,31 @@ def collect_share(
     honest_share: Parameter = DEFAULT_HONEST_SHARE,
     protocol: str | None = None,
     liars: int | None = None,
+    n_bits: int | None = None,
     most_messages: Parameter | None = None,
     most_slots: int | None = None,
+    n_answered: int | None = None,
+    tolerated: int = 0,
     confidence: Parameter = "0.95",
     label: object = None,
     ledger: Budget | None = None,
     rng: Entropy | None = None,
 ) -> Collection:
-    """Collect the share of users with a 1, or above a threshold: BooleanSum on one bit each.
+    """Collect the share of users with a 1, or above a threshold.
 
     Args:
         values: one number per user; 0 or 1 without a threshold.
         above: the threshold, public; None for values that are 0 or 1.
         guarantee: (epsilon, delta), replacing one user.
         honest_share: the share of the users whose noise is counted on, in (0, 1].
-        protocol: "boolean-sum" (default), "real-sum", "paired-count" or "split-sum".
-        liars: how many users may send anything: without a protocol's name, `plan_collect` chooses
-            by it, and says why. None: not asked for.
-        most_messages, most_slots: what a user may send at most; None: anything.
+        protocol: "boolean-sum", "real-sum", "paired-count" or "split-sum". None: `plan_collect`
+            chooses, and the result says why, and by which name the choice is repeated.
+        liars: how many users may send anything, by which it chooses; None counts one.
+        n_bits: of a real sum, messages per user; names it.
+        most_messages, most_slots: what a user may send at most; None: anything by name, and 64
+            slots without.
+        n_answered: how many of the users answer, drawn at random; None: all.
+        tolerated: how many of these may not follow the protocol; the promise must bear it.
         confidence: of the error bar.
         label: a name, or a `smoothdp.claims.label.Label` with purpose and who.
         ledger: a `Ledger`, charged before the users randomise.
@@ -96,28 +104,36 @@ def collect_share(
         limit = float(exact_fraction(above, name="above"))
         bits, which = numbers > limit, f"above {number_up(limit, 17)}"
     n = len(numbers)
-    limits = {"most_messages": most_messages, "most_slots": most_slots}
-    common: dict[str, Any] = {"guarantee": guarantee, "honest_share": honest_share}
-    made, notes = chosen(
-        "count", SHARES, n, protocol=protocol, liars=liars, common=common, limits=limits
+    picked = chosen(
+        "count",
+        SHARES,
+        n,
+        protocol=protocol,
+        liars=liars,
+        n_bits=n_bits,
+        common={"guarantee": guarantee, "honest_share": honest_share},
+        limits={"most_messages": most_messages, "most_slots": most_slots},
     )
+    made, notes = picked.protocol, picked.notes
+    used, _, who = who_answers(made, n, n_answered=n_answered, tolerated=tolerated, rng=rng)
     failure = failure_of(confidence)
     # All that could fail comes before the charge. Bits are not rounded, by more bits either.
-    error_of = made.noise_error if isinstance(made, RealSum) else made.error
+    error_of = used.noise_error if isinstance(used, RealSum) else used.error
     reach, facts = error_of(failure), public_facts(made, guarantee)
     if isinstance(made, BooleanSum):
         notes |= {"noise": _random_users(made, guarantee)}
     if ledger is not None:
         ledger.charge(with_label(made, named))
-    release = made.release(bits.astype(np.uint8), label=named, rng=rng)
-    share, error = scaled_estimate(release.value, reach, factor=Fraction(1, n))
+    release = used.release(bits[who].astype(np.uint8), label=named, rng=rng)
+    share, error = scaled_estimate(release.value, reach, factor=Fraction(1, used.n_users))
     return Collection(
-        title=f"Share of {n} users {which}",
+        title=f"Share of {asked_words(n, used.n_users)} {which}",
         estimates={f"share {which}": share},
         error=error,
         confidence=float(1 - failure),
         release=release,
         bounds=notes,
+        named=picked.named,
         **facts,
     )
 
@@ -133,22 +149,22 @@ def collect_mean(
     n_bits: int | None = None,
     most_messages: Parameter | None = None,
     most_slots: int | None = None,
+    n_answered: int | None = None,
+    tolerated: int = 0,
     confidence: Parameter = "0.95",
     label: object = None,
     ledger: Budget | None = None,
     rng: Entropy | None = None,
 ) -> Collection:
-    """Collect the mean of values clipped to public bounds: RealSum of their positions in [0, 1].
+    """Collect the mean of values clipped to public bounds: a sum of their positions in [0, 1].
 
     Args:
         values: one number per user.
         bounds: (low, high), public; values outside count as the nearer bound.
         guarantee: (epsilon, delta), replacing one user.
         honest_share: the share of the users whose noise is counted on, in (0, 1].
-        protocol: "real-sum" (default) or "split-sum".
-        liars: as in `collect_share`.
-        n_bits: of a real sum, messages per user; by default so many that more gain little.
-        most_messages, most_slots: what a user may send at most; None: anything.
+        protocol: "real-sum" or "split-sum"; None, liars, n_bits, most_messages, most_slots,
+            n_answered, tolerated: as in `collect_share`.
         confidence: of the error bar, which is about the clipped mean.
         label: a name, or a `smoothdp.claims.label.Label` with purpose and who.
         ledger: a `Ledger`, charged before the users randomise.
@@ -171,36 +187,36 @@ def collect_mean(
     low, high = read_bounds(bounds)
     numbers = _column(values)
     n = len(numbers)
-    limits = {"most_messages": most_messages, "most_slots": most_slots}
-    common: dict[str, Any] = {"guarantee": guarantee, "honest_share": honest_share}
-    if n_bits is not None:
-        if protocol not in (None, "real-sum") or liars is not None:
-            raise InvalidParameter(
-                expected="n_bits with a real sum alone",
-                got=f"n_bits={n_bits}, protocol={protocol}, liars={liars}",
-                remedy="Leave n_bits out, or protocol and liars",
-            )
-        common["n_bits"] = n_bits
-    made, notes = chosen(
-        "sum", MEANS, n, protocol=protocol, liars=liars, common=common, limits=limits
+    picked = chosen(
+        "sum",
+        MEANS,
+        n,
+        protocol=protocol,
+        liars=liars,
+        n_bits=n_bits,
+        common={"guarantee": guarantee, "honest_share": honest_share},
+        limits={"most_messages": most_messages, "most_slots": most_slots},
     )
+    made = picked.protocol
+    used, _, who = who_answers(made, n, n_answered=n_answered, tolerated=tolerated, rng=rng)
     failure = failure_of(confidence)
     width = float(high - low)
     shares = np.clip((np.clip(numbers, float(low), float(high)) - float(low)) / width, 0.0, 1.0)
-    reach, facts = made.error(failure), public_facts(made, guarantee)
+    reach, facts = used.error(failure), public_facts(made, guarantee)
     if ledger is not None:
         ledger.charge(with_label(made, named))
-    release = made.release(shares, label=named, rng=rng)
-    factor, more = (high - low) / n, misplaced(low, high, width)
+    release = used.release(shares[who], label=named, rng=rng)
+    factor, more = (high - low) / used.n_users, misplaced(low, high, width)
     shown = ", ".join(number_up(float(bound), 17) for bound in (low, high))
     mean, error = scaled_estimate(release.value, reach, factor=factor, offset=low, more=more)
     return Collection(
-        title=f"Mean of {n} users, clipped to [{shown}]",
+        title=f"Mean of {asked_words(n, used.n_users)}, clipped to [{shown}]",
         estimates={"mean": mean},
         error=error,
         confidence=float(1 - failure),
         release=release,
-        bounds=notes,
+        bounds=picked.notes,
+        named=picked.named,
         **facts,
     )
 

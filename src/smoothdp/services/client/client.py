@@ -149,7 +149,9 @@ def randomize(task: Task, datum: Any) -> tuple[int, ...]:
     """
     # The clients' noise does not depend on the number of users; any number will do here.
     messages = task.collect(task.min_batch).randomize(read_datum(task, datum))
-    values = [*messages, *[DUMMY] * (task.slots - len(messages))]
+    # What is no message of the task is a dummy of the protocol.
+    meant = [message if task.is_meant(message) else DUMMY for message in messages]
+    values = [*meant, *[DUMMY] * (task.slots - len(meant))]
     source = SystemRandom()
     for last in range(len(values) - 1, 0, -1):
         other = source.below(last + 1)

@@ -17,7 +17,7 @@ from smoothdp.services.client.windows.outcomes import OutcomeStore
 from smoothdp.services.client.windows.submit import submit
 from smoothdp.services.client.windows.window_results import read_window_collector, window_result
 from smoothdp.services.demo.party_process import PartyProcess, party_process
-from smoothdp.services.formats.agreeing import agree_on_one_host
+from smoothdp.services.formats.design.agreeing import agree_on_one_host
 from smoothdp.services.formats.result import SignedResult
 from smoothdp.services.formats.task import Task
 from smoothdp.services.issuer.issuer_party import issue_invitations
@@ -46,6 +46,9 @@ class WindowsDemonstration:
         document: the result, its signature checked.
         found: how many clients found their report in the marks of the batch.
         seconds: from the task to the result.
+
+    >>> list(WindowsDemonstration.__dataclass_fields__)
+    ['task', 'document', 'found', 'seconds']
     """
 
     task: Task
@@ -89,6 +92,10 @@ def demonstrate_windows(
         InvalidParameter: too few users for the promise, or envelopes too large for an issuer.
         InvalidData: a datum outside the domain; files of a task in the directory.
         ServiceError: no result within five minutes after the last report.
+
+    >>> done = demonstrate_windows([1, 0, 0] * 100)  # doctest: +SKIP
+    >>> abs(done.document["sum"] - 100) <= done.document["error_of_sum"]  # doctest: +SKIP
+    True
     """
     folder = directory
     with ExitStack() as stack:

@@ -10,18 +10,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 from smoothdp.data.refusals import reason
 from smoothdp.errors import InvalidData, InvalidParameter
+from smoothdp.services.formats.secrets import Use, check_secret
 from smoothdp.services.formats.signing import SigningKey, VerifyingKey
 from smoothdp.services.formats.task import Task
+from smoothdp.services.store.revoked import REVOKED_FILE, revoke
 from smoothdp.services.wire.key_files import (
     SECRETS_FILE,
     TASK_FILE,
+    read_secret,
     write_new,
     write_secret,
 )
@@ -101,6 +104,12 @@ def read_half(path: Path, *, party: Party | None = None) -> PublicHalf:
 
     Raises:
         InvalidData: no such file, something else in it, or the half of another party.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     made = make_keys("collector", Path(folder, "mine"))
+    ...     read_half(Path(folder, "mine"), party="collector") == made
+    True
     """
     file = path / PUBLIC_FILE if path.is_dir() else path
     document = _read_json(file, "a party's public half", "Run smoothdp task keys on its host")
@@ -182,17 +191,59 @@ def read_window_task(path: Path) -> Task:
 
 
 def task_format(path: Path) -> int:
-    """Return the format of the task in a file or directory: 1 of the first protocol, or 2.
+    """Return 2 for the file or directory of a task of format 2, else 1.
 
-    Raises:
-        InvalidData: no such file, or no task.
+    What is no task at all raises nothing here: whoever reads it refuses it.
+
+    >>> task_format(Path("nowhere"))
+    1
     """
     file = path / TASK_FILE if path.is_dir() else path
-    remedy = "Give the file or directory that smoothdp task create made"
-    number = _read_json(file, "a task", remedy).get("format")
-    if number not in (1, 2):
-        raise InvalidData(expected=f"a task at {file}", got="something else", remedy=remedy)
-    return int(number)
+    try:
+        document = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return 1
+    return 2 if isinstance(document, dict) and document.get("format") == 2 else 1
+
+
+def revoke_tokens(directory: Path, texts: Sequence[str]) -> int:
+    """Revoke passes or invitations of the party whose directory it is; return how many.
+
+    The service needs no restart. What was accepted or signed before stays.
+
+    Args:
+        directory: the shuffler's or the issuer's.
+        texts: the secrets as they were handed out.
+
+    Raises:
+        InvalidData: a text that is no secret of this party, and then none is revoked; or no
+            directory of such a party.
+
+    >>> revoke_tokens(Path("issuer"), ["0" * 96])  # doctest: +SKIP
+    """
+    use, key = _maker(directory)
+    task_id = read_window_task(directory).task_id
+    found = [check_secret(text, key=key, use=use, task_id=task_id) for text in texts]
+    people = [identity for identity in found if identity is not None]
+    if len(people) != len(texts):
+        raise InvalidData(
+            expected=f"secrets that were made in {directory}, {len(texts)} of them",
+            got=f"{len(texts) - len(people)} others; none was revoked",
+            remedy="Give them as smoothdp task tokens printed them, one a line",
+        )
+    revoke(directory / REVOKED_FILE, people)
+    return len(people)
+
+
+def _maker(directory: Path) -> tuple[Use, bytes]:
+    """Return what the party of a directory makes, and the key."""
+    file = directory / SECRETS_FILE
+    try:
+        return "pass", bytes.fromhex(read_secret(file, ("pass_key",))["pass_key"])
+    except InvalidData:
+        # Of an issuer; of any other party this says what is wrong.
+        key = read_secret(file, ("invitation_key",))["invitation_key"]
+        return "invitation", bytes.fromhex(key)
 
 
 def _read_json(file: Path, what: str, remedy: str) -> dict[str, Any]:

@@ -67,13 +67,15 @@ class IssuerParty:
     """The issuer of one task, with what it needs to reach the analyser.
 
     >>> import tempfile
-    >>> from smoothdp.services.formats.party_files import make_keys
+    >>> from smoothdp.services.formats.agreeing import agree_on_one_host
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     half = make_keys("issuer", Path(folder, "issuer"))  # on its own host
-    >>> half.party
-    'issuer'
-    >>> party = IssuerParty.from_directory(Path("issuer"))  # doctest: +SKIP
-    >>> app = party.app("https://analyzer.example")  # for `run`  # doctest: +SKIP
+    ...     task = agree_on_one_host(Path(folder), "boolean_sum", epsilon="1", delta="1e-6",
+    ...         min_batch=300, issuer_url="http://127.0.0.1:8603", origin="127.0.0.1")
+    ...     party = IssuerParty.from_directory(Path(folder, "issuer"))
+    ...     app = party.app("https://analyzer.example")  # for `run`
+    ...     party.close()
+    >>> party.task == task
+    True
     """
 
     task: Task
@@ -266,10 +268,14 @@ def issue_invitations(directory: Path, count: int) -> list[str]:
         InvalidData: no directory of an issuer, or one that others can read.
         InvalidParameter: a count that is negative or not whole.
 
-    >>> issue_invitations(Path("issuer"), 1000)  # doctest: +SKIP
-    >>> issue_invitations(Path("issuer"), -1)
-    Traceback (most recent call last):
-    smoothdp.errors.InvalidParameter: Expected count >= 0; got count=-1. Give a larger count.
+    >>> import tempfile
+    >>> from smoothdp.services.formats.agreeing import agree_on_one_host
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     task = agree_on_one_host(Path(folder), "boolean_sum", epsilon="1", delta="1e-6",
+    ...         min_batch=300, issuer_url="http://127.0.0.1:8603", origin="127.0.0.1")
+    ...     invitations = issue_invitations(Path(folder, "issuer"), 2)
+    >>> [len(invitation) for invitation in invitations]
+    [96, 96]
     """
     n_people = exact_int(count, name="count", minimum=0)
     task = read_window_task(directory)

@@ -151,9 +151,7 @@ class PartyProtocol(HttpToolsProtocol):
 
     def _arm(self) -> None:
         self._disarm()
-        self._deadline = self.loop.call_later(
-            self.server_state.header_seconds, self._abort, "a connection stayed silent"
-        )
+        self._deadline = self.loop.call_later(self.server_state.header_seconds, self._stayed_silent)
 
     def _disarm(self) -> None:
         if self._deadline is not None:
@@ -168,10 +166,17 @@ class PartyProtocol(HttpToolsProtocol):
             )
             self.transport.close()
 
+    def _stayed_silent(self) -> None:
+        # After a whole request and its answer that is how every connection ends.
+        if self.cycle is not None and not self._in_headers and not self.cycle.more_body:
+            self.transport.abort()
+        else:
+            self._abort("a connection stayed silent")
+
     def _abort(self, event: str) -> None:
         # Not close(): that waits for the other end to read, or to end TLS.
         if self.transport is not None:
-            said(LOG, event, Cause.CONNECTION)
+            said(LOG, event, Cause.CONNECTION, level=logging.INFO)
             self.transport.abort()
 
 

@@ -116,14 +116,23 @@ _NETWORK = {
 
 
 def said(
-    log: logging.Logger, event: str, cause: Cause | None, *, error: BaseException | None = None
+    log: logging.Logger,
+    event: str,
+    cause: Cause | None,
+    *,
+    error: BaseException | None = None,
+    level: int = logging.WARNING,
 ) -> None:
-    """Log an event with its cause. Of an error the name is said, and its words if they are ours."""
+    """Log an event with its cause. Of an error the name is said, and its words if they are ours.
+
+    What strangers do is of level INFO: a service that runs logs it, a demonstration does not.
+    """
     kind = "" if error is None else f": {type(error).__name__}"
     # A plain sentence names files and windows; the words of others could name anything.
     plain = isinstance(error, LedgerError | StorageUnreachable | PutOff)
     words = f": {error}" if plain else ""
-    log.warning(
+    log.log(
+        level,
         "%s%s%s",
         event,
         kind,
@@ -217,12 +226,15 @@ def json_lines(party: str, *, stream: TextIO | None = None) -> Iterator[None]:
     handler = JsonLines(party, stream=stream)
     loggers = [logging.getLogger(name) for name in _LOGGERS]
     before = [log.propagate for log in loggers]
+    level = loggers[0].level
+    loggers[0].setLevel(logging.INFO)
     for log in loggers:
         log.addHandler(handler)
         log.propagate = False
     try:
         yield
     finally:
+        loggers[0].setLevel(level)
         for log, propagate in zip(loggers, before, strict=True):
             log.removeHandler(handler)
             log.propagate = propagate

@@ -88,7 +88,7 @@ class Schema:
 
 _NUMBER_TABLE = """
 CREATE TABLE IF NOT EXISTS schema_number (
-  one INTEGER PRIMARY KEY CHECK (one = 1), number INTEGER NOT NULL)
+  one INTEGER PRIMARY KEY CHECK (one = 1), number INTEGER NOT NULL) WITHOUT ROWID
 """
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -19,6 +20,7 @@ _CLASSES = 24
 _MOST_VARIANCE = 0.245
 
 
+@lru_cache(maxsize=256)
 def deviation(
     failure: Fraction, flip: Fraction, n_users: int, n_bits: int, *, rounds: bool
 ) -> float:

@@ -28,13 +28,14 @@ from smoothdp.shuffle.accounting.worst_case import (
 # Up to so many bits of the others the search goes on to single data sets.
 _SEARCHED_TO_THE_END = 10_000
 _TOLERANCE = 1e-4
-_CLOSE = 5e-4
 _LEAST_STEP = 1e-13
-# Sums of windows so wide are slow: calibration leaves more room above the root, and what it
-# certified is the answer where it is less close.
-_WIDE = 1000.0
-_WIDE_CLOSE = 5e-2
-_MOST_ABOVE = 4e-3
+# Sums of wide windows are slow, and all data are nearly as bad: calibration leaves more room
+# above the root, and what it certified is the answer where it is less close.
+_WIDE = 400.0
+_LEAST_ABOVE, _MOST_ABOVE = 2e-5, 4e-3
+_ABOVE_BY_VARIANCE = 2e-9
+# So much does ln delta move with the logarithm of the share, down to delta = 1e-20.
+_CLOSE_BY_ABOVE = 25.0
 # Rounds of the search for the worst data before it settles for a larger epsilon.
 _PATIENCE = 16
 
@@ -49,8 +50,8 @@ class FlipProfile(PrivacyProfile):
     directions are covered: swapping zeros and ones turns one into the other
     (proofs/flipped-bits#2, #4). With copies > 1 the protected user's messages are counted
     several times (a replay). ``met`` is a guarantee that was certified before, by calibration;
-    where it is about as good as a new search (to relative 5e-4; 5e-2 where the total has a
-    standard deviation above 1,000) it is the answer, so that nothing is certified twice.
+    where it is about as good as a new search (to relative 5e-4; 8e-3 to .1 where the total has a
+    standard deviation above 400) it is the answer, so that nothing is certified twice.
     """
 
     flip: Fraction
@@ -83,7 +84,7 @@ class FlipProfile(PrivacyProfile):
         if self.tolerance == 0.0:
             return 1e-11
         spread = self._spread
-        return 2e-5 if spread < _WIDE else min(_MOST_ABOVE, 1e-6 * spread)
+        return _LEAST_ABOVE if spread < _WIDE else min(_MOST_ABOVE, _ABOVE_BY_VARIANCE * spread**2)
 
     @property
     def _spread(self) -> float:
@@ -92,7 +93,7 @@ class FlipProfile(PrivacyProfile):
 
     @property
     def _close(self) -> float:
-        return _CLOSE if self._spread < _WIDE else _WIDE_CLOSE
+        return _CLOSE_BY_ABOVE * self.certified_above
 
     def log_delta_at(self, n_ones: int, epsilon: Real) -> LogBounds:
         """Bound ln delta for given data of the others; their zeros turn into ones."""

@@ -154,7 +154,11 @@ def _gaussian_share(n_users: int, n_bits: int, mu: Fraction, certified: bool) ->
         return mu_at(n_others, 0, flip=flip, n_bits=n_bits, tolerance=close).upper
 
     close = 1e-6 if is_small else 2e-4 if certified else 2e-3
-    high = math.nan if is_small else _iterated_share(mu_of, float(mu), close)
+    high = (
+        math.nan
+        if is_small
+        else _iterated_share(mu_of, float(mu), close, _likely_share(n_users, n_bits, float(mu)))
+    )
     if math.isnan(high):
         high = _bisected_share(mu_of, mu, close)
     if not certified:
@@ -184,17 +188,36 @@ def _bisected_share(mu_of: Callable[[float], float], mu: Fraction, close: float)
     return high
 
 
-def _iterated_share(mu_of: Callable[[float], float], mu: float, close: float) -> float:
-    """Return the share where mu is met, by mu ~ share^-1/2; nan where that does not lead there."""
-    share = 0.01
+def _iterated_share(
+    mu_of: Callable[[float], float], mu: float, close: float, share: float
+) -> float:
+    """Return the share where mu is met, by secants of the logarithms; nan if not led there.
+
+    From a share near by; at first mu is taken to go as share^-1/2.
+    """
+    slope, before = -0.5, (math.nan, math.nan)
     for _ in range(_ITERATIONS):
         found = mu_of(share)
         if abs(found - mu) <= close * mu:
             return share
-        share *= min(1e6, max(1e-6, (found / mu) ** 2))
+        if not found > 0.0:
+            break
+        here = (math.log(share), math.log(found))
+        measured = (here[1] - before[1]) / (here[0] - before[0])
+        if -2.0 < measured < -0.2:
+            slope = measured
+        step = (math.log(mu) - here[1]) / slope
+        share, before = share * math.exp(min(14.0, max(-14.0, step))), here
         if not _LEAST_SHARE < share < 1.0:
             break
     return math.nan
+
+
+def _likely_share(n_users: int, n_bits: int, mu: float) -> float:
+    """Return the share at which normal noise of the same variance would have mu."""
+    ratio = n_bits / (n_users * mu**2)
+    # q (1 - q) / (1 - 2 q)^2 is that ratio.
+    return 4 * ratio / (1 + 4 * ratio + math.sqrt(1 + 4 * ratio))
 
 
 # ---- by the paper --------------------------------------------------------------------

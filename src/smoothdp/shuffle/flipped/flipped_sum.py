@@ -137,7 +137,7 @@ class FlippedSum(ShuffleProtocol[Datum, float], Generic[Datum]):
         Raises:
             InvalidData: fewer honest users than the promise needs have answered.
         """
-        used, silent = self._those_who_answered(n_answered, tolerated)
+        used, silent = self.those_who_answered(n_answered, tolerated)
         self._check_honest(used, int(read.values.size), silent, warned=True, counted=False)
         return self.estimate_from_total(int(read.values.sum()), n_messages=read.values.size)
 

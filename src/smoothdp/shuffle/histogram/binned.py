@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from abc import abstractmethod
 from collections.abc import Iterable
 from fractions import Fraction
@@ -9,18 +10,24 @@ from typing import Any
 
 import numpy as np
 
+from smoothdp.claims.label import Label
+from smoothdp.claims.release import Release
 from smoothdp.errors import InvalidData
+from smoothdp.exact.random.entropy import Entropy, read_rng
 from smoothdp.shuffle.histogram import zero_preserving as zp
 from smoothdp.shuffle.histogram.approximate_only import ApproximateOnly
 from smoothdp.shuffle.histogram.estimate import HistogramEstimate, require_bin
 from smoothdp.shuffle.histogram.true_counts import Tally, tally_counts, tally_data
-from smoothdp.shuffle.messages import ReadMessages, read_messages
+from smoothdp.shuffle.messages import TOO_MANY, ReadMessages, read_messages
 from smoothdp.shuffle.users.honesty import MessagesOfOne
 from smoothdp.types import IntArray
 
 
 class BinnedProtocol(ApproximateOnly[int, HistogramEstimate]):
-    """A user sends a message of their own bin, and of bins that noise adds: at most d + 1."""
+    """A user sends a message of their own bin, and of bins that noise adds: at most d + 1.
+
+    Envelopes are filled with dummies, the message d, so that their size tells nothing.
+    """
 
     n_bins: int
     catch_all: bool = False
@@ -29,6 +36,39 @@ class BinnedProtocol(ApproximateOnly[int, HistogramEstimate]):
     def bin_of(self, datum: object) -> int:
         """Return the bin of a datum, or raise InvalidData if there is none for it."""
         return require_bin(datum, self.n_bins, catch_all=self.catch_all)
+
+    def release(
+        self,
+        data: Iterable[int] | None = None,
+        *,
+        counts: Any = None,
+        tolerated: int = 0,
+        label: object = None,
+        rng: Entropy | None = None,
+    ) -> Release[HistogramEstimate]:
+        """Run the protocol and return the estimate with its guarantee; see `ShuffleProtocol`.
+
+        Args:
+            data, counts, label, rng: as there.
+            tolerated: how many users may send nothing, which the estimate allows for, as `analyze`
+                does; with more than none all bins are drawn.
+
+        Raises:
+            InvalidParameter, InvalidData: as there, and as `analyze`. Nothing is released then.
+            OutOfReach: some are tolerated, and there are more bins than can be drawn.
+        """
+        _, silent = self.those_who_answered(None, tolerated)
+        if not silent or (data is None) == (counts is None):
+            return super().release(data, counts=counts, label=label, rng=rng)
+        named, source = Label.read(label), read_rng(rng)
+        tally = self.check_counts(counts) if data is None else self.check_data(data)
+        seen = self.shuffled_counts(tally, rng=source)
+        value = self.estimate_counts(seen, tolerated=silent)
+        return self._release(value, is_private=source.is_private, label=named)
+
+    @abstractmethod
+    def shuffled_counts(self, counts: Any, *, rng: Entropy | None = None) -> IntArray:
+        """Draw what the analyser sees, the messages of each bin, without a draw per user."""
 
     def estimate_counts(
         self,
@@ -54,7 +94,7 @@ class BinnedProtocol(ApproximateOnly[int, HistogramEstimate]):
         Warns:
             PrivacyWarning: more users than are tolerated sent no noise.
         """
-        used, silent = self._those_who_answered(n_answered, tolerated)
+        used, silent = self.those_who_answered(n_answered, tolerated)
         if message_counts.shape not in ((self.n_bins,), (self.n_bins + 1,)):
             raise InvalidData(
                 expected=f"the messages of each of {self.n_bins} bins",
@@ -99,12 +139,16 @@ class BinnedProtocol(ApproximateOnly[int, HistogramEstimate]):
         return self.n_bins.bit_length()
 
     def read(self, messages: Iterable[object]) -> ReadMessages:
-        """Return the messages 0..d-1, at most as many as users may send; the others are counted."""
+        """Return the messages 0..d-1, at most K a user, without dummies; the others are counted."""
         zp.require_explicit(self.n_bins, "messages")
-        most = self.most_messages * self.n_users
-        return read_messages(
-            messages, protocol=type(self).__name__, n_values=self.n_bins, at_most=most
+        read = read_messages(
+            messages, protocol=type(self).__name__, n_values=self.n_bins + 1, at_most=sys.maxsize
         )
+        values, rejected = read.values[read.values < self.n_bins], dict(read.rejected)
+        most = self.most_messages * self.n_users
+        if values.size > most:
+            rejected[TOO_MANY] = int(values.size) - most
+        return ReadMessages(values[:most], rejected, 0)
 
     def estimate(
         self, read: ReadMessages, *, n_answered: int | None = None, tolerated: int = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,6 +19,7 @@ from smoothdp.exact.parameters.numbers import Parameter, Real, exact_int
 from smoothdp.exact.random.entropy import Entropy, read_rng
 from smoothdp.exact.random.samplers import bernoulli, binomial
 from smoothdp.shuffle.accounting.exchange_profile import CountProfile
+from smoothdp.shuffle.envelopes import Envelope
 from smoothdp.shuffle.goals import Method
 from smoothdp.shuffle.histogram import zero_preserving as zp
 from smoothdp.shuffle.histogram.accuracy import mean_squared_error, worst_case_error
@@ -29,7 +31,7 @@ from smoothdp.shuffle.histogram.calibration import (
     smallest_users,
 )
 from smoothdp.shuffle.histogram.true_counts import tally_data
-from smoothdp.shuffle.messages import OUT_OF_ALPHABET, ReadMessages, read_messages
+from smoothdp.shuffle.messages import TOO_MANY, ReadMessages, read_messages
 from smoothdp.shuffle.protocol import read_failure_probability
 from smoothdp.shuffle.users.honest_share import DEFAULT_HONEST_SHARE, read_honest_share
 from smoothdp.shuffle.users.honesty import MessagesOfOne, most_honest_users
@@ -43,8 +45,8 @@ class ZeroPreservingCount(OmittedNoise[int, float]):
     """Count the users whose bit is 1; if there are none the result is exactly 0.
 
     A user with bit x sends x + z messages, all equal, z = 1 except with the omission
-    probability gamma. From M messages the estimate is M - n (1 - gamma) if M > n, else 0.
-    It is a count; paper 3 has it divided by n.
+    probability gamma, and dummies up to two slots, always. From M messages the estimate is
+    M - n (1 - gamma) if M > n, else 0. It is a count; paper 3 has it divided by n.
 
     Source: Balcer, Cheu, Separating Local and Shuffled Differential Privacy via Histograms,
     section 3.1.
@@ -160,26 +162,26 @@ class ZeroPreservingCount(OmittedNoise[int, float]):
         """Return the protocol and its public parameters in words."""
         return (
             f"zero-preserving count of {self.n_users} users through a shuffler, noise bits "
-            f"omitted with probability {shown(self.omission_probability)}"
+            f"omitted with probability {shown(self.omission_probability)}, envelopes of 2 slots"
         )
 
     # ---- run --------------------------------------------------------------------------
 
     def randomize(self, datum: int, *, rng: Entropy | None = None) -> tuple[int, ...]:
-        """Return x + z messages 1."""
+        """Return two slots: x + z messages 1, and dummies 0, so that their number tells nothing."""
         source = read_rng(rng)
         bit = self._read_bit(datum)
-        return (1,) * (bit + (not bernoulli(self.omission_probability, source)))
+        sent = [1] * (bit + (not bernoulli(self.omission_probability, source)))
+        return Envelope(self.most_messages, Fraction(0)).filled(sent, dummy=0, rng=source)
 
     def read(self, messages: Iterable[object]) -> ReadMessages:
-        """Return the messages 1, at most two a user; the others are counted."""
-        read = read_messages(messages, protocol=_NAME, n_values=2, at_most=2 * self.n_users)
-        zeros = int(np.count_nonzero(read.values == 0))
-        if not zeros:
-            return read
-        rejected = dict(read.rejected)
-        rejected[OUT_OF_ALPHABET] = rejected.get(OUT_OF_ALPHABET, 0) + zeros
-        return ReadMessages(read.values[read.values == 1], rejected, read.n_missing)
+        """Return the messages 1, at most two a user, without dummies; the others are counted."""
+        read = read_messages(messages, protocol=_NAME, n_values=2, at_most=sys.maxsize)
+        ones, rejected = read.values[read.values == 1], dict(read.rejected)
+        most = self.most_messages * self.n_users
+        if ones.size > most:
+            rejected[TOO_MANY] = int(ones.size) - most
+        return ReadMessages(ones[:most], rejected, 0)
 
     def estimate(
         self, read: ReadMessages, *, n_answered: int | None = None, tolerated: int = 0
@@ -190,7 +192,7 @@ class ZeroPreservingCount(OmittedNoise[int, float]):
             InvalidParameter: numbers of users outside their domains.
             InvalidData: fewer honest users than the promise needs have answered.
         """
-        used, silent = self._those_who_answered(n_answered, tolerated)
+        used, silent = self.those_who_answered(n_answered, tolerated)
         self._check_honest(
             used, int(read.values.size), silent, warned=False, counted=n_answered is not None
         )

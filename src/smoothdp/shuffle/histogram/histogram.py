@@ -20,6 +20,7 @@ from smoothdp.exact.random.binomial_table import binomial_draws
 from smoothdp.exact.random.entropy import Entropy, read_rng
 from smoothdp.shuffle.accounting.exchange_profile import ExchangeProfile
 from smoothdp.shuffle.accounting.float_estimates import error_of_counts
+from smoothdp.shuffle.envelopes import Envelope
 from smoothdp.shuffle.goals import Method
 from smoothdp.shuffle.histogram import zero_preserving as zp
 from smoothdp.shuffle.histogram.accuracy import mean_squared_error, worst_case_error
@@ -47,8 +48,9 @@ class Histogram(OmittedNoise[int, HistogramEstimate], BinnedProtocol):
     """Count the users in each of d bins; a bin that nobody is in is exactly 0.
 
     A user in bin j sends the message j, and for every bin one message more except with the
-    omission probability gamma. A bin with M messages is estimated as M - n (1 - gamma) if
-    M > n, else 0. The error does not depend on the size of the domain, and empty bins cost
+    omission probability gamma. Dummies fill the envelope up to d + 1 slots, always: all noise fits
+    (tau = 0), so that none is drawn again. A bin with M messages is estimated as M - n (1 - gamma)
+    if M > n, else 0. The error does not depend on the size of the domain, and empty bins cost
     nothing to compute: `release` and `simulate` work for domains of any size. Estimates are
     counts; paper 3 has them divided by n.
 
@@ -169,7 +171,7 @@ class Histogram(OmittedNoise[int, HistogramEstimate], BinnedProtocol):
 
     @property
     def messages_per_user(self) -> float:
-        """Messages that a user sends on average: 1 + d (1 - gamma)."""
+        """Messages that a user sends on average, dummies left out: 1 + d (1 - gamma)."""
         return float(1 + self.n_bins * (1 - self.omission_probability))
 
     @property
@@ -212,18 +214,29 @@ class Histogram(OmittedNoise[int, HistogramEstimate], BinnedProtocol):
         return (
             f"zero-preserving histogram of {self.n_users} users over {self.n_bins} bins through "
             f"a shuffler, noise bits omitted with probability "
-            f"{shown(self.omission_probability)}"
+            f"{shown(self.omission_probability)}, envelopes of {self.most_messages} slots"
         )
 
     # ---- run --------------------------------------------------------------------------
 
     def randomize(self, datum: int, *, rng: Entropy | None = None) -> tuple[int, ...]:
-        """Return the user's bin, and every bin whose noise bit is not omitted."""
+        """Return d + 1 slots in random order: the user's bin, noise, and dummies.
+
+        Every bin whose noise bit is not omitted is sent, and for each that is a dummy, the message
+        d: how many are omitted would tell what part of the noise is the user's.
+        """
         source = read_rng(rng)
         bin_index = self.bin_of(datum)
         zp.require_explicit(self.n_bins, "the messages of a user")
-        omitted = zp.bernoulli_array(self.omission_probability, self.n_bins, source)
-        return (bin_index, *np.flatnonzero(~omitted).tolist())
+        sent = [bin_index, *self.noise_messages(rng=source)]
+        # All noise fits: none is drawn again.
+        envelope = Envelope(self.most_messages, Fraction(0))
+        return envelope.filled(sent, dummy=self.n_bins, rng=source)
+
+    def noise_messages(self, *, rng: Entropy | None = None) -> list[int]:
+        """Return the bins whose noise bit is not omitted, whatever the user holds."""
+        omitted = zp.bernoulli_array(self.omission_probability, self.n_bins, read_rng(rng))
+        return [int(index) for index in np.flatnonzero(~omitted)]
 
     def _estimated(self, message_counts: IntArray, tolerated: int) -> HistogramEstimate:
         """Return M - n (1 - gamma) for bins with M > n - tolerated, else 0.

@@ -7,8 +7,6 @@ Bin(n, gamma) messages; a threshold hides them, except with a chosen probability
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -50,7 +48,6 @@ from smoothdp.shuffle.histogram.noise_envelope import (
 )
 from smoothdp.shuffle.histogram.rare_noise import rare_noise_error, rare_noise_mse
 from smoothdp.shuffle.histogram.true_counts import Tally
-from smoothdp.shuffle.messages import TOO_MANY, ReadMessages, read_messages
 from smoothdp.shuffle.protocol import read_failure_probability
 from smoothdp.shuffle.users.honest_share import (
     DEFAULT_HONEST_SHARE,
@@ -276,18 +273,6 @@ class LowCommunicationHistogram(BinnedProtocol):
         zp.require_explicit(self.n_slots - 1, "the slots of a user")
         sent = [bin_index, *self.noise_messages(rng=source)]
         return Envelope(self.n_slots, Fraction(0)).filled(sent, dummy=self.n_bins, rng=source)
-
-    def read(self, messages: Iterable[object]) -> ReadMessages:
-        """Return the messages 0..d-1, at most K a user, without dummies; the others are counted."""
-        zp.require_explicit(self.n_bins, "messages")
-        read = read_messages(
-            messages, protocol=type(self).__name__, n_values=self.n_bins + 1, at_most=sys.maxsize
-        )
-        values, rejected = read.values[read.values < self.n_bins], dict(read.rejected)
-        most = self.n_slots * self.n_users
-        if values.size > most:
-            rejected[TOO_MANY] = int(values.size) - most
-        return ReadMessages(values[:most], rejected, 0)
 
     def noise_messages(self, *, rng: Entropy | None = None) -> set[int]:
         """Return the bins whose noise bit is 1, fewer than K, whatever the user holds."""

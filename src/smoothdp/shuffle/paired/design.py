@@ -30,7 +30,7 @@ from smoothdp.exact.parameters.numbers import (
 from smoothdp.shuffle.envelopes import default_overflow, delta_before_redrawing
 from smoothdp.shuffle.histogram.calibration import read_goal
 from smoothdp.shuffle.paired.clump_law import ClumpLaw, harmonic, likely_law, mean_pairs
-from smoothdp.shuffle.paired.exact_delta import deep_enough
+from smoothdp.shuffle.paired.exact_delta import deep_enough, log_delta_of
 from smoothdp.shuffle.paired.geometric_shares import mean_of_share
 from smoothdp.shuffle.paired.noise_cap import least_slots, noise_tails
 
@@ -48,6 +48,7 @@ _RAREST = 1e-24
 _MARGINS = (1.0, 1 + 2e-9, 1 + 1e-8, 1 + 1e-6, 1.01)
 _LARGEST = 50.0
 _LEAST_DELTA = Fraction(1, 10**60)
+_NO_PAIRS = Fraction(1, 10**60)
 _OTHER_SHARES = tuple(Fraction(tenths, 10) for tenths in (9, 8, 7, 6, 5, 4, 3, 2, 1))
 
 
@@ -88,6 +89,12 @@ class Wanted:
     def overflow(self) -> Fraction:
         """tau: how often any noise may have to be drawn again."""
         return default_overflow(log_bounds(self.goal.exact_delta), self.goal.exact_epsilon)
+
+    @property
+    def slots_of_signs(self) -> int:
+        """Slots for the signs of the noise alone: with pairs as well it takes as many, or more."""
+        signs = noise_tails(self.n_cells, self.n_design, self.rate, _NO_PAIRS, 1)
+        return least_slots(signs, self.n_design, self.overflow)
 
     def found(self, largest: int | None) -> Design | None:
         """Return the design with the least clump that fits, or with the one asked for."""
@@ -248,6 +255,31 @@ def read_wanted(
         )
     slots = exact_int(most_slots, name="most_slots", minimum=1)
     return Wanted(log_delta, goal, n_design, n_cells, share, messages, slots)
+
+
+def slots_of_signs(
+    guarantee: Guarantee, *, n_honest: int, n_cells: int, noise_share: Parameter
+) -> int:
+    """Return slots below which no design fits, found without one.
+
+    Raises:
+        InvalidParameter, IncompatibleClaims: as `read_wanted`.
+
+    >>> promise = ApproxDP("1/10", delta="1e-6")
+    >>> slots_of_signs(promise, n_honest=900_000, n_cells=1, noise_share="9/10")
+    411
+    """
+    # Of which delta is not asked here.
+    wanted = read_wanted(
+        log_delta_of,
+        guarantee,
+        n_design=n_honest,
+        n_cells=n_cells,
+        noise_share=noise_share,
+        most_messages=2,
+        most_slots=1,
+    )
+    return wanted.slots_of_signs
 
 
 def read_clump(largest_clump: object) -> int:

@@ -227,7 +227,7 @@ class SplitSum(SplitParameters):
             InvalidParameter: more answered than there are users, or other numbers.
             InvalidData: another number of messages; fewer honest users than the promise needs.
         """
-        used, _ = self._those_who_answered(n_answered, tolerated)
+        used, _ = self.those_who_answered(n_answered, tolerated)
         return used.estimate(used.read(messages))
 
     def estimate_from_total(self, total: int) -> float:

@@ -59,9 +59,13 @@ class FoundStrings:
         return sorted(self.counts.items(), key=lambda entry: (-entry[1], entry[0]))[:k]
 
     def texts(self) -> dict[str, float]:
-        """Return the counts by text, of strings of bytes: UTF-8 without the zeros at the end."""
+        """Return the counts by text, of strings of bytes: UTF-8 without the zeros at the end.
+
+        Every string has a text of its own: bytes that are no UTF-8 become lone surrogates, which
+        ``text.encode(errors="surrogateescape")`` turns back into them.
+        """
         return {
-            bytes(string).rstrip(b"\0").decode(errors="replace"): count
+            bytes(string).rstrip(b"\0").decode(errors="surrogateescape"): count
             for string, count in self.counts.items()
         }
 

@@ -152,8 +152,13 @@ class Answering:
         """
         return self.n_users
 
-    def _those_who_answered(self, n_answered: int | None, tolerated: int) -> tuple[Self, int]:
-        """Return the protocol for those who answered and how many of them may be silent."""
+    def those_who_answered(self, n_answered: int | None, tolerated: int) -> tuple[Self, int]:
+        """Return the protocol for those who answered and how many of them may be silent.
+
+        Raises:
+            InvalidParameter: numbers of users outside their domains.
+            InvalidData: the promise needs more honest users than answered, less those tolerated.
+        """
         used = self.answered(self.n_users if n_answered is None else n_answered)
         silent = used._read_tolerated(tolerated)
         if n_answered is not None or silent:

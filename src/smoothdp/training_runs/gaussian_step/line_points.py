@@ -60,6 +60,12 @@ def atom_at_zero(log_mass: float) -> Points:
     )
 
 
+def without_last(points: Points) -> Points:
+    """Return all points but the last."""
+    waves = Waves(*(column[:-1] for column in points.waves))
+    return Points(waves, points.mass_error[:-1], points.loss_error[:-1])
+
+
 def size_from(points: Points, t: float) -> float:
     """Return the sum of the absolute values at t."""
     return float(np.sum(np.exp(points.waves.log_sizes - t * points.waves.damping)))

@@ -14,7 +14,8 @@ from smoothdp.types import FloatArray
 # The way up is divided into panels that double, from one on which e^(t m y) is tame.
 _TAME = 32.0
 # More would not fit in memory.
-_MOST = 200_000
+# A few seconds for each value of delta.
+_MOST = 10_000
 
 
 class Branch(NamedTuple):

@@ -23,13 +23,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Literal
 
 import numpy as np
 
 from smoothdp.composition.laws.atoms import AtomsLaw
-from smoothdp.composition.laws.law import LossLaw, Moments, Split, TiltedSums
+from smoothdp.composition.laws.law import LossLaw, Moments, Split, Still, TiltedSums
 from smoothdp.composition.laws.oscillation import damped_sums
 from smoothdp.exact.balls.balls import ball, enclose, precision
 from smoothdp.exact.balls.special import normal_tail
@@ -42,7 +42,9 @@ from smoothdp.training_runs.gaussian_step.line_points import (
     joined,
     scaled,
     size_from,
+    without_last,
 )
+from smoothdp.training_runs.gaussian_step.one_step import log_mixture_excess
 from smoothdp.training_runs.gaussian_step.path_panels import (
     Branch,
     PanelRow,
@@ -317,6 +319,24 @@ class SubsampledGaussianLaw(LossLaw):
         for power, start, _ in _ends(self._branches(tilt)):
             size += self._mixture.way_up(power, start, line.height, last, log_mgf)
         return min(1.0, 1.0001 * size)
+
+    def moving_decay(self, tilt: float, last: float) -> float:
+        if self.still is None or last <= _REAL:
+            return 1.0
+        line = self._lines(tilt)[self._choice(tilt, last)]
+        # The last point is the atom at 0 (proofs/tilted-contour#11).
+        size = size_from(without_last(line.points), last) + error_from(line, last)[0]
+        size += self._mixture.both_ways_up(tilt, line.height, last, self.moments(tilt).log_mgf)
+        return min(1.0, size * 1.0001)
+
+    @cached_property
+    def still(self) -> Still | None:
+        if self.view != "symmetric" or self.above is not None or self.below is not None:
+            return None
+        log_mass = log_mass_at_zero(self.rate, self.mu)
+        if log_mass.lower == -math.inf:
+            return None
+        return Still(log_mass, partial(log_mixture_excess, self.rate, self.mu))
 
 
 def _ends(branches: list[Branch]) -> list[tuple[float, float, float]]:

@@ -231,6 +231,28 @@ class Mixture:
         logs -= _HALF_LOG_2PI + log_mgf
         return 1.0001 * height * float(np.exp(np.minimum(logs, 700.0)) @ ends)
 
+    def both_ways_up(self, tilt: float, height: float, t: float, log_mgf: float) -> float:
+        """Return a bound of both ways up from y = m / 2 of the symmetric law together, from t on.
+
+        At the start both integrands are the same, as G = 1 there: they differ by the sizes, and by
+        a phase of at most m s + 2 t |ln |G|| (proofs/tilted-contour#11). Of each factor its largest
+        value in each of many cells, and of t e^(-t arg G) the largest from t on.
+        """
+        (q, base_share, _), s = self._floats, height * _fine_cells()
+        b = self.m * s
+        half = np.sin(0.5 * b) ** 2
+        angle = np.arctan2(q * np.sin(b), 1 - 2 * q * half)
+        shrunk = -0.5 * np.log1p(-4 * q * base_share * half[1:]) * (1 + 1e-9) + 1e-15
+        sizes = np.exp(np.minimum(tilt * shrunk, 700.0))
+        least = angle[:-1] * (1 - 1e-9)
+        fall = np.exp(-t * least)
+        with np.errstate(divide="ignore"):
+            risen = np.where(t * least < 1, 1 / (math.e * least), t * fall)
+        turned = np.minimum(2 * fall, self.m * s[1:] * fall + 2 * shrunk * risen)
+        apart = (sizes - np.exp(-(tilt + 1) * shrunk)) * fall
+        logs = 0.5 * s[1:] * s[1:] - 0.125 * self.m * self.m - _HALF_LOG_2PI - log_mgf
+        return 1.0001 * float(np.exp(np.minimum(logs, 700.0)) * (apart + turned) @ np.diff(s))
+
     def _largest(
         self,
         power: float,
@@ -267,6 +289,12 @@ def _cells() -> tuple[FloatArray, FloatArray]:
     """Return the edges of cells of [0, 1] and their widths."""
     edges = np.concatenate([[0.0], 1.05 ** np.arange(-300.0, 1.0)])
     return edges, np.diff(edges)
+
+
+@lru_cache(maxsize=1)
+def _fine_cells() -> FloatArray:
+    """Return the edges of cells of [0, 1], the first of 2e-13."""
+    return np.concatenate([[0.0], 1.05 ** np.arange(-600.0, 1.0)])
 
 
 def log_tail(x: float) -> float:

@@ -80,7 +80,7 @@ class WindowAnalyzer:
         if (
             header.batch_id != batch_id
             or header.signed != self.task.signed
-            or header.users < self.task.min_batch
+            or not self.task.min_batch <= header.users <= self.task.max_batch
             or header.slots != header.users * self.task.slots
             or not header.verify(self._shuffler_key)
         ):

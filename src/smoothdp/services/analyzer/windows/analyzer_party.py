@@ -38,6 +38,18 @@ class WindowAnalyzerParty:
 
     Attributes:
         callers: role -> the hash of the token of that party.
+
+    >>> import tempfile
+    >>> from smoothdp.services import agree_on_one_host
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     task = agree_on_one_host(Path(folder), "boolean_sum", epsilon="1", delta="1e-6",
+    ...         min_batch=300, issuer_url="http://127.0.0.1:8603", origin="127.0.0.1")
+    ...     party = WindowAnalyzerParty.from_directory(Path(folder, "analyzer"))
+    ...     app = party.app()  # for `run`
+    ...     party.work()  # nothing has come in yet
+    ...     party.close()
+    >>> party.task == task, sorted(party.callers)
+    (True, ['collector', 'issuer', 'shuffler'])
     """
 
     task: Task

@@ -16,9 +16,8 @@ from smoothdp.services.analyzer.windows.tables import COMPLETE, COUNTED
 from smoothdp.services.formats.batch import BatchHeader
 from smoothdp.services.formats.card import Card
 from smoothdp.services.formats.design.values import INVALID
-from smoothdp.services.formats.marks import MarksFile, mark_of
+from smoothdp.services.formats.marks import MarksFile, mark_of, repeated_marks
 from smoothdp.services.formats.reading import DecodeError
-from smoothdp.services.formats.repeated import repeated_marks
 from smoothdp.services.formats.report import record_bytes
 from smoothdp.services.formats.slot_tokens import SlotTokens
 from smoothdp.services.formats.slots import SLOT_BYTES, open_slot

@@ -141,8 +141,8 @@ class OutcomeStore:
                 expected=f"the card of window {window} that this machine has seen",
                 got="another card",
                 remedy=(
-                    "Nothing was sent. Two cards for one window tell people apart: keep "
-                    "both, and tell others of them"
+                    "Nothing was sent. Two cards for one window tell people apart: compare "
+                    "with others, and ask who runs the services"
                 ),
             )
 

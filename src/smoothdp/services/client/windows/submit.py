@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import httpx
 
-from smoothdp.errors import InvalidData
-from smoothdp.services.client.windows.client import Client
+from smoothdp.errors import InvalidData, SmoothdpError
+from smoothdp.services.client.windows.client import Client, checked_card
 from smoothdp.services.client.windows.outcomes import DRAWN, ENDED, FINAL, SENT
+from smoothdp.services.formats.task import Task
 from smoothdp.services.wire.calls import Answer, ServiceError, Unreachable, ask
 
 TOKEN_REQUESTS = "application/vnd.esa.token-requests"
@@ -91,7 +93,7 @@ def submit(
     kept = client.kept(at)
     if kept is None:
         sources = [*caches, shuffler if issuer is None else issuer]
-        card = fetch_card(sources, task_id=task.task_id, window=at, attempts=attempts, pause=pause)
+        card = fetch_card(sources, task=task, window=at, attempts=attempts, pause=pause)
         kept = client.take_part(datum, card=card, window=at)
     if kept.state == DRAWN:
         assert issuer is not None
@@ -140,32 +142,36 @@ def submit(
 def fetch_card(
     sources: Sequence[httpx.Client],
     *,
-    task_id: bytes,
+    task: Task,
     window: int,
     attempts: int = 5,
     pause: Pause = time.sleep,
 ) -> bytes:
-    """Return the signed card of a window from the first source that has one; not checked yet.
+    """Return the signed card of a window from the first source that has a good one.
 
     Raises:
-        ServiceError: none has it.
+        ServiceError: the last source has none.
+        InvalidData: the last source has one that is not good.
     """
-    problem: ServiceError | None = None
+    problem: SmoothdpError = InvalidData(
+        expected="somewhere to ask for the card", got="nowhere", remedy="Give a connection"
+    )
     for source in sources:
+        request = partial(ask, source, "GET", f"/v2/tasks/{task.task_id.hex()}/cards/{window}")
         try:
-            return _until_answered(
-                lambda source=source: ask(  # type: ignore[misc]
-                    source, "GET", f"/v2/tasks/{task_id.hex()}/cards/{window}"
-                ),
+            card = _until_answered(
+                request,
                 wanted=200,
                 expected=f"the card of window {window}",
                 remedies={404: "There is no card of this window yet, or it is over"},
                 attempts=attempts,
                 pause=pause,
             ).body
-        except ServiceError as error:
+            checked_card(card, task, window)
+        except (ServiceError, InvalidData) as error:
             problem = error
-    assert problem is not None
+            continue
+        return card
     raise problem
 
 

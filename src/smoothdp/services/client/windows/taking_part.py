@@ -65,10 +65,16 @@ def take_part(
         InvalidParameter: an address that is none, or no invitation where the task has an issuer.
         ServiceError: a service refused, or did not answer; calling again is safe.
 
-    >>> from smoothdp.services import take_part  # doctest: +SKIP
-    >>> take_part(task, 1, shuffler="https://shuffler.example", pass_secret=mine,
-    ...     invitation=other)  # doctest: +SKIP
-    TakenPart(window=20778, before=False)
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from smoothdp.services.formats.agreeing import agree_on_one_host
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     task = agree_on_one_host(Path(folder), "boolean_sum", epsilon="1", delta="1e-6",
+    ...         min_batch=300, issuer_url="http://127.0.0.1:8603", origin="127.0.0.1")
+    >>> take_part(task, 1, shuffler="http://127.0.0.1:8601", pass_secret="0a" * 48)
+    Traceback (most recent call last):
+    smoothdp.errors.InvalidParameter: Expected an invitation; got none. Give invitation=, from \
+who runs the analyser.
     """
     if (task.issuer is not None) != bool(invitation):
         asked = task.issuer is not None
@@ -132,10 +138,16 @@ def look_up_report(
         InvalidParameter: neither an address nor a file, or both.
         ServiceError: no marks file at that address.
 
-    >>> from smoothdp.services import look_up_report  # doctest: +SKIP
-    >>> print(look_up_report(task, 20778, result=released,
-    ...     shuffler="https://shuffler.example"))  # doctest: +SKIP
-    Your report is in the batch of this window: ...
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from smoothdp.services.formats.agreeing import agree_on_one_host
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     task = agree_on_one_host(Path(folder), "boolean_sum", epsilon="1", delta="1e-6",
+    ...         min_batch=300, issuer_url="http://127.0.0.1:8603", origin="127.0.0.1")
+    >>> look_up_report(task, 20778, result=b"{}", marks=b"")
+    Traceback (most recent call last):
+    smoothdp.errors.InvalidData: Expected a result with the analyser's signature; got another \
+document. Fetch it again; if that does not help, ask who runs the services.
     """
     if (shuffler is None) == (marks is None):
         raise InvalidParameter(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import httpx
 
+from smoothdp.errors import InvalidData
 from smoothdp.services.client.collector import look_up_result, read_collector
 from smoothdp.services.formats.party_files import PUBLIC_FILE, read_window_task
 from smoothdp.services.formats.reading import DecodeError
@@ -17,8 +19,8 @@ from smoothdp.services.wire.calls import ServiceError, ask, shown_words
 from smoothdp.services.wire.key_files import SECRETS_FILE, read_secret
 from smoothdp.services.wire.window_state import Windowed
 
-LookUp: TypeAlias = Callable[[httpx.Client, int], tuple[dict[str, Any] | None, str, bytes]]
-"""Asks for the result of a window: document, state, and what the analyser signed as it came."""
+LookUp: TypeAlias = Callable[[httpx.Client, int], tuple[dict[str, Any] | None, str]]
+"""Asks for the result of a window."""
 
 
 def read_window_collector(directory: Path) -> tuple[Task, str]:
@@ -76,34 +78,47 @@ def _signed(body: bytes, task: Task, window: int) -> SignedResult:
     return signed
 
 
-def collector_of(directory: Path) -> tuple[Windowed, LookUp]:
+def collector_of(directory: Path, *, signed: bool = False) -> tuple[Windowed, LookUp]:
     """Return a collector's task, of either format, and what asks for the result of a window.
 
-    That returns (document, "", signed) or (None, state, b""). ``signed`` is the document with the
-    analyser's signature, what `look_up_report` takes; tasks of format 1 have none.
+    It returns (document, "") or (None, state), as `window_result` and `look_up_result` do.
 
     Args:
-        directory: of the collector, as it was made.
+        directory: the collector's.
+        signed: whether the document is what the analyser hands out, {"result", "signature"}.
 
     Raises:
-        InvalidData: no directory of a collector, or one that others can read.
+        InvalidData: no directory of a collector, one that others can read, or ``signed`` for a
+            task of the first protocol, whose results have no signature.
 
-    >>> task, look_up = collector_of(Path("smokers/collector"))  # doctest: +SKIP
+    >>> import tempfile
+    >>> from smoothdp.services import agree_on_one_host
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     task = agree_on_one_host(Path(folder), "boolean_sum", epsilon="1", delta="1e-6",
+    ...         min_batch=300, issuer_url="http://127.0.0.1:8603", origin="127.0.0.1")
+    ...     agreed, look_up = collector_of(Path(folder, "collector"))
+    >>> agreed == task
+    True
     """
     if not (directory / PUBLIC_FILE).is_file():
+        if signed:
+            raise InvalidData(
+                expected="a task whose results are signed",
+                got="one of format 1",
+                remedy="Ask for the result without its signature",
+            )
         first, first_token = read_collector(directory)
 
-        def asked_first(
-            http: httpx.Client, window: int
-        ) -> tuple[dict[str, Any] | None, str, bytes]:
-            found = look_up_result(http, task_id=first.task_id, window=window, token=first_token)
-            return *found, b""
+        def asked_first(http: httpx.Client, window: int) -> tuple[dict[str, Any] | None, str]:
+            return look_up_result(http, task_id=first.task_id, window=window, token=first_token)
 
         return first, asked_first
     task, token = read_window_collector(directory)
 
-    def asked(http: httpx.Client, window: int) -> tuple[dict[str, Any] | None, str, bytes]:
-        signed, state = window_result(http, task, window, token=token)
-        return (None, state, b"") if signed is None else (signed.document, "", signed.encode())
+    def asked(http: httpx.Client, window: int) -> tuple[dict[str, Any] | None, str]:
+        result, state = window_result(http, task, window, token=token)
+        if result is None:
+            return None, state
+        return (json.loads(result.encode()) if signed else result.document), ""
 
     return task, asked

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from smoothdp.services.formats.batch import BatchHeader, split_parts
-from smoothdp.services.formats.marks import MarksFile, mark_of
-from smoothdp.services.formats.repeated import repeated_marks
+from smoothdp.services.formats.marks import MarksFile, mark_of, repeated_marks
 from smoothdp.services.formats.slots import SLOT_BYTES
 from smoothdp.services.operations.clock_guard import Verdict
 from smoothdp.services.shuffler.mixing import mixed

@@ -24,12 +24,16 @@ from smoothdp.services.shuffler.windows.ingest import (
     store_group,
     what_became,
 )
-from smoothdp.services.shuffler.windows.tables import EXPIRED, OPEN
+from smoothdp.services.shuffler.windows.tables import EXPIRED, OPEN, SEALED
 from smoothdp.services.store.erasable_keys import ErasableKeys
 from smoothdp.services.store.storage import Row, Storage
 
 MOST_UNSIGNED = 5
 """Reports whose signatures are not good, under one pass in one window, that are looked at."""
+
+
+KEPT_SECONDS = 30 * 86_400
+"""How long marks and counts of a window are kept after its end and grace."""
 
 
 class WindowShuffler:
@@ -74,10 +78,10 @@ class WindowShuffler:
         identity = check_secret(secret, key=self._pass_key, use="pass", task_id=self.task.task_id)
         return None if identity is None or identity in self._revoked else identity
 
-    def verdict(self, window: int) -> Verdict:
-        """Return what two clocks say about the end of a window with its grace."""
+    def verdict(self, window: int, *, after: float = 0.0) -> Verdict:
+        """Return what two clocks say about the end of a window with its grace, and some more."""
         task = self.task
-        return self.clocks.verdict((window + 1) * task.window_seconds + task.grace_seconds)
+        return self.clocks.verdict((window + 1) * task.window_seconds + task.grace_seconds + after)
 
     def takes(self, window: int) -> Taken | None:
         """Return why a window takes no reports now, or None."""
@@ -205,6 +209,25 @@ class WindowShuffler:
             for known in [key for key in self._unsigned if states.get(key[0]) != OPEN]:
                 del self._unsigned[known]
             self._held = {w: n for w, n in self._held.items() if states.get(w) == OPEN}
+
+    def forget_old(self) -> None:
+        """Delete what is kept of windows that were over 30 days ago; cards stay for ever."""
+        task_id = self.task.task_id
+        rows = self.storage.read("SELECT window FROM collecting WHERE task_id = ?", (task_id,))
+        for (window,) in rows:
+            if self.verdict(int(window), after=KEPT_SECONDS) is not Verdict.CLOSE:
+                continue
+            with self.storage.transaction() as change:
+                if change.execute(
+                    "SELECT 1 FROM batch WHERE task_id = ? AND window = ? AND state = ?",
+                    (task_id, window, SEALED),
+                ):
+                    # Not handed over yet: an operator must look.
+                    continue
+                for table in ("collecting", "counter", "marks"):
+                    change.change(
+                        f"DELETE FROM {table} WHERE task_id = ? AND window = ?", (task_id, window)
+                    )
 
     def marks(self, window: int) -> bytes | None:
         """Return the marks file of a window that was sealed, or None."""

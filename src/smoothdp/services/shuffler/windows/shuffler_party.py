@@ -53,7 +53,19 @@ DAY = 86_400
 
 @dataclass(frozen=True, slots=True)
 class WindowShufflerParty:
-    """The shuffler of one task, with what it needs to reach the analyser."""
+    """The shuffler of one task, with what it needs to reach the analyser.
+
+    >>> import tempfile
+    >>> from smoothdp.services import agree_on_one_host
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     task = agree_on_one_host(Path(folder), "boolean_sum", epsilon="1", delta="1e-6",
+    ...         min_batch=300, issuer_url="http://127.0.0.1:8603", origin="127.0.0.1")
+    ...     party = WindowShufflerParty.from_directory(Path(folder, "shuffler"))
+    ...     app = party.app("https://analyzer.example")  # for `run`
+    ...     party.close()
+    >>> party.task == task
+    True
+    """
 
     task: Task
     shuffler: WindowShuffler
@@ -112,6 +124,7 @@ class WindowShufflerParty:
                 lambda: seal_due(self.shuffler),
                 lambda: deliver_batches(self.shuffler, put, root="/v2"),
                 lambda: self._bring_keys(http),
+                self.shuffler.forget_old,
             )
             problem: Exception | None = None
             for step in steps:
@@ -241,6 +254,15 @@ def issue_passes(directory: Path, count: int) -> list[str]:
     Raises:
         InvalidData: no directory of a shuffler, or one that others can read.
         InvalidParameter: a count that is negative or not whole.
+
+    >>> import tempfile
+    >>> from smoothdp.services import agree_on_one_host
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     task = agree_on_one_host(Path(folder), "boolean_sum", epsilon="1", delta="1e-6",
+    ...         min_batch=300, issuer_url="http://127.0.0.1:8603", origin="127.0.0.1")
+    ...     passes = issue_passes(Path(folder, "shuffler"), 2)
+    >>> [len(secret) for secret in passes]
+    [96, 96]
     """
     n_people = exact_int(count, name="count", minimum=0)
     task = read_window_task(directory)

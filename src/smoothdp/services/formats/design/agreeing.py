@@ -44,6 +44,15 @@ def agree_on_task(
     Raises:
         InvalidParameter: a field outside its domain, or too few users for the promise.
         InvalidData: files are there already.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     halves = {party: make_keys(party, Path(folder, party))
+    ...         for party in ("analyzer", "shuffler", "collector")}
+    ...     task = agree_on_task(Path(folder, "task"), halves, "boolean_sum", epsilon="1",
+    ...         delta="1e-6", min_batch=300, issuer_url="", origin="analyzer.example")
+    >>> task.proof, task.origin
+    ('none', 'analyzer.example')
     """
     issuer = None
     if "issuer" in halves:

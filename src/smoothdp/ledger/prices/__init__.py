@@ -1,0 +1,1 @@
+"""What a charge costs: prices of mechanisms, and Renyi divergences as costs."""
