@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -94,8 +95,15 @@ def test_from_submit_to_look_up(
     place.parties.now += 600
     place.parties.round()
     place.parties.analyzer.work()
-    rows = place.parties.analyzer.analyzer.storage.read("SELECT body FROM release")
-    (tmp_path / "result.json").write_bytes(rows[0][0])
+    asked = ["results", str(place.window), "--collector", f"{tmp_path}/collector"]
+    asked += ["--analyzer", place.parties.url]
+    main(asked)
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["users"] == USERS
+    main([*asked, "--signed"])
+    published = capsys.readouterr().out.encode()
+    assert SignedResult.decode(published).document == shown
+    (tmp_path / "result.json").write_bytes(published)
     look_up = ["look-up", str(place.window), "--task", f"{tmp_path}/shuffler/task.json"]
     look_up += ["--result", f"{tmp_path}/result.json", "--shuffler", place.shuffler]
     main(look_up)

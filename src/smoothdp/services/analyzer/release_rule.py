@@ -3,7 +3,8 @@
 The shuffler may leave people out, and will leave out honest ones if it is dishonest. What it
 cannot do is to have more accounts at the issuer than are assumed to be dishonest, gamma X of
 the X that were served. So h = users - floor(gamma X) users of a batch are honest, whoever was
-left out; without an issuer nobody counts X, and h = users - floor(gamma users).
+left out; without an issuer nobody counts X, and h = users - floor(gamma users). For the two sums
+that is a theorem, whatever slots are left out (proofs/issued-tokens#2, #3).
 """
 
 from __future__ import annotations

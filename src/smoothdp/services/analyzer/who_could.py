@@ -19,8 +19,8 @@ def sentence(task: Task, *, users: int, served: int | None, ruling: Ruling) -> s
 
     The shuffler's cost is max(min_batch, h0 + floor(gamma X)) - 1 accounts: a batch is released
     only if it has min_batch users, and h0 of them beside the floor(gamma X) that are assumed to
-    be dishonest; one of these users is the one singled out. The analyser can invent people, but
-    each needs a pass: min_batch - 1 of them.
+    be dishonest; one of these users is the one singled out (proofs/issued-tokens#5). The analyser
+    can invent people, but each needs a pass: min_batch - 1 of them.
 
     Args:
         users: of the batch.

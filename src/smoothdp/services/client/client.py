@@ -38,7 +38,8 @@ class Client:
 
     The steps of a window, each of which may be repeated after a crash: `take_part`,
     `token_request`, `finish`, `sealed_report`, `accepted`; and `settle` when windows are over.
-    The first stores the sealed slots and the seed; all that is sent later follows from that row.
+    The first stores the sealed slots and the seed; all that is sent later follows from that row, so
+    that one set of slots leaves in a window (proofs/issued-tokens#1).
 
     Args:
         task: what the user agreed to.

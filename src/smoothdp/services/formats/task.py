@@ -31,7 +31,8 @@ class Task(TaskNumbers):
 
     The noise of a client is fixed, because a client cannot know how many others will send.
     The guarantee holds for batches of ``min_batch`` and more, of which at least
-    ``honest_share`` are honest; construction checks that with the exact accountant.
+    ``honest_share`` are honest; construction checks that with the exact accountant
+    (proofs/issued-tokens#3 says what it is worth against the shuffler).
 
     Attributes:
         protocol: boolean_sum, real_sum, histogram, low_communication_histogram, paired_count,

@@ -51,7 +51,8 @@ class Issuer:
 
     A person is an account: it gets signatures on one set of blinded messages in a window, the
     same set at most six times. That it asked is on disk before anything is signed, in the file
-    that holds the key, so that no crash and no older copy gives a second draw.
+    that holds the key, so that no crash and no older copy gives a second draw
+    (proofs/issued-tokens#1).
 
     Args:
         storage: with the tables of `ISSUER_SCHEMA`; of all processes of this issuer.

@@ -1,6 +1,7 @@
 """Blind RSA signatures, RSABSSA-SHA384-PSS-Deterministic (RFC 9474), with all that a client checks.
 
 Salt and factor are given, not drawn: a client that was stopped makes the same request again.
+Whatever the key is, a token says nothing of the request that led to it (proofs/issued-tokens#4).
 The arithmetic of a client is Python's, whose time depends on its numbers: who can time a
 client from the inside has its store as well.
 """
