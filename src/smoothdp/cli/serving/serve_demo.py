@@ -125,7 +125,6 @@ def read_data(file: Path, column: str, asked: DemoOptions) -> tuple[list[Any], d
 def run_poll(question: str | None, epsilon: str, delta: str) -> None:
     """Serve the poll page beside made-up participants; close it at Enter, print the result."""
     from smoothdp import services
-    from smoothdp.services.demo.windows_demo import WINDOWS_ONE_HOST
 
     made_up, asked = services.POLL_MADE_UP, question or services.POLL_QUESTION
     with services.poll_on_loopback(question=asked, epsilon=epsilon, delta=delta) as poll:
@@ -140,7 +139,7 @@ def run_poll(question: str | None, epsilon: str, delta: str) -> None:
         mine = poll.answered() - len(made_up)
         click.echo(f"{mine} answer came from a browser.", err=True)
         click.echo(json.dumps(poll.close(), indent=2))
-        click.echo(WINDOWS_ONE_HOST, err=True)
+        click.echo(services.WINDOWS_ONE_HOST, err=True)
         click.prompt("The page shows it; Enter ends", default="", show_default=False, err=True)
 
 
