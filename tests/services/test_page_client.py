@@ -121,6 +121,24 @@ def test_a_second_draw_after_cleared_state_is_refused_and_not_sent(world: Issuin
     assert served(world) == 1
 
 
+def test_the_page_asks_by_the_browsers_own_fetch(world: IssuingWorld) -> None:
+    recorder = Recorder(world)
+    said = page(
+        world,
+        recorder,
+        """
+        const own = globalThis.fetch;
+        globalThis.fetch = function (url, fields) {
+          const there = url.startsWith(away) ? given.issuer + url.slice(away.length)
+            : given.shuffler + url;
+          return own.call(this, there, fields);
+        };
+        return press(1, given.invitations[0], { fetcher: undefined, attempts: 1 });
+        """,
+    )
+    assert (said, len(recorder.bodies)) == ("", 1)
+
+
 def test_a_retry_asks_for_the_same_tokens(world: IssuingWorld) -> None:
     recorder = Recorder(world)
     bodies = page(
