@@ -88,9 +88,7 @@ def demo(asked: DemoOptions, epsilon: str, delta: str, poll: bool, question: str
     if asked.file is not None and asked.column is not None:
         data, options = read_data(asked.file, asked.column, asked)
     say = partial(click.echo, err=True)
-    demonstration = services.demonstrate(
-        data, say=say, epsilon=epsilon, delta=delta, **options
-    )
+    demonstration = services.demonstrate(data, say=say, epsilon=epsilon, delta=delta, **options)
     click.echo(json.dumps(demonstration.document, indent=2))
     say(services.compare(demonstration, data))
     if asked.missing is not None:
