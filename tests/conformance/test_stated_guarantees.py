@@ -331,7 +331,7 @@ REFUSED: dict[str, list[Callable[[], Any]]] = {
         lambda: task(epsilon="1/2"),
         lambda: task(delta="1e-7"),
         lambda: task(min_batch=100),
-        lambda: task(dishonest_share="1/2"),
+        lambda: task(honest_share="1/2"),
         lambda: task(noise="9"),
         lambda: edited_task("epsilon"),
         lambda: edited_task("noise"),
