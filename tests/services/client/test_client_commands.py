@@ -12,6 +12,7 @@ import pytest
 
 from smoothdp.cli.main import main
 from smoothdp.services import issue_invitations, take_part
+from smoothdp.services.formats.result import SignedResult
 from smoothdp.services.shuffler.shuffler_party import issue_passes
 from smoothdp.services.wire.running import on_loopback
 from tests.services.worlds.three_parties import USERS, Parties
@@ -100,10 +101,9 @@ def test_from_submit_to_look_up(
     main(asked)
     shown = json.loads(capsys.readouterr().out)
     assert shown["users"] == USERS
-    main([*asked, "--signed"])
-    published = capsys.readouterr().out.encode()
-    assert SignedResult.decode(published).document == shown
-    (tmp_path / "result.json").write_bytes(published)
+    main([*asked, "--signed", f"{tmp_path}/result.json"])
+    assert json.loads(capsys.readouterr().out) == shown
+    assert SignedResult.decode((tmp_path / "result.json").read_bytes()).document == shown
     look_up = ["look-up", str(place.window), "--task", f"{tmp_path}/shuffler/task.json"]
     look_up += ["--result", f"{tmp_path}/result.json", "--shuffler", place.shuffler]
     main(look_up)
