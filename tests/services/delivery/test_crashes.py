@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import signal
@@ -13,25 +12,25 @@ from pathlib import Path
 
 import pytest
 
-from smoothdp.services.analyzer.windows.counting import count_complete
-from smoothdp.services.analyzer.windows.release import release_counted, work
-from smoothdp.services.faults import CLIENT_POINTS, ISSUER_POINTS, WINDOW_POINTS
+from smoothdp.services.analyzer.counting import count_complete
+from smoothdp.services.analyzer.release import release_counted, work
+from smoothdp.services.faults import CLIENT_POINTS, ISSUER_POINTS, POINTS as PARTY_POINTS
 from smoothdp.services.formats.marks import MarksFile, mark_of
 from smoothdp.services.formats.report import seal_report
 from smoothdp.services.formats.served import Served
 from smoothdp.services.issuer.window_keys import close_windows
-from smoothdp.services.shuffler.windows.sealing import seal_window
+from smoothdp.services.shuffler.sealing import seal_window
 from smoothdp.services.store.storage import StorageFull
-from tests.services.delivery.whole_world import HOUR, WINDOW, WholeWorld, weak_task
 from tests.services.storages import ONLY_SQLITE
-from tests.services.windows.party_world import PartyWorld
+from tests.services.worlds.party_world import PartyWorld
+from tests.services.worlds.whole_world import HOUR, WINDOW, WholeWorld, weak_task
 
 # The children touch no thread of the parent: they open files of their own and leave.
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 
 USERS = 5
 PEOPLE = [f"u{number}" for number in range(USERS)]
-POINTS = (*CLIENT_POINTS, *ISSUER_POINTS, *WINDOW_POINTS)
+POINTS = (*CLIENT_POINTS, *ISSUER_POINTS, *PARTY_POINTS)
 # Its budget pays for a million windows, so that no night of kills is too long.
 TASK = weak_task(windows=1_000_000, delta="1e-6", min_batch=5, epsilon="16")
 
@@ -189,10 +188,14 @@ def test_47_a_full_disk_loses_nothing(tmp_path: Path, party: str) -> None:
     pages = connection.execute("PRAGMA page_count").fetchone()[0]
     connection.execute(f"PRAGMA max_page_count={pages + 1}")
     done: list[str] = []
-    with pytest.raises(StorageFull):
+
+    def fill() -> None:
         while len(done) < 400:
             assert world.take_part(f"u{len(done)}") == 202
             done.append(f"u{len(done)}")
+
+    with pytest.raises(StorageFull):
+        fill()
     assert len(done) > 3
     assert world.shuffler.totals()["pending"] == len(done)
     # The one that was turned away is at the issuer, if at all, with one request.
@@ -215,11 +218,15 @@ def test_47_a_full_disk_of_the_analyser_charges_once(tmp_path: Path) -> None:
     connection = world.analyzer.storage._connection  # type: ignore[attr-defined]
     pages = connection.execute("PRAGMA page_count").fetchone()[0]
     connection.execute(f"PRAGMA max_page_count={pages}")
-    with pytest.raises(StorageFull):
+
+    def fill() -> None:
         for place in range(99):
             with world.analyzer.storage.transaction() as change:
                 values = (b"filler", place, bytes(4000))
                 change.change("INSERT INTO part (batch_id, part, bytes) VALUES (?, ?, ?)", values)
+
+    with pytest.raises(StorageFull):
+        fill()
     with pytest.raises(StorageFull):
         world.end()
     assert world.charged() == []

@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import cycle
 from pathlib import Path
 
@@ -16,8 +16,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from smoothdp.services.analyzer.windows.counting import count_complete, tallies
-from smoothdp.services.analyzer.windows.release import release_counted, work
+from smoothdp.services.analyzer.counting import count_complete, tallies
+from smoothdp.services.analyzer.release import release_counted, work
 from smoothdp.services.formats.card import SignedCard
 from smoothdp.services.formats.report import Report, open_report
 from smoothdp.services.formats.slots import SLOT_BYTES
@@ -26,7 +26,7 @@ from smoothdp.services.issuer.window_keys import close_windows
 from smoothdp.services.shuffler.delivery import deliver_batches
 from smoothdp.services.tokens.issuer_key import IssuerKey
 from smoothdp.services.wire.calls import Unreachable
-from tests.services.delivery.whole_world import HOUR, LOST, WINDOW, WholeWorld, weak_task
+from tests.services.worlds.whole_world import HOUR, LOST, WholeWorld, weak_task
 
 TASK = weak_task(windows=50, delta="0.001")
 PEOPLE = [f"u{number}" for number in range(7)]
@@ -201,12 +201,18 @@ class Parties(RuleBasedStateMachine):
             )
 
     @rule(lose=st.sampled_from(["", "served request", "served answer"]))
+    def lose_of_the_issuer(self, lose: str) -> None:
+        self.close_and_tell(lose)
+
     def close_and_tell(self, lose: str = "") -> None:
         close_windows(self.world.issuer)
         with contextlib.suppress(Unreachable, httpx.TransportError):
             self.world.tell(lose=(lose,))
 
     @rule(lose=st.lists(st.sampled_from(["request", "answer", ""]), max_size=4))
+    def lose_of_a_batch(self, lose: list[str]) -> None:
+        self.deliver(lose)
+
     def deliver(self, lose: Sequence[str] = ()) -> None:
         losses = list(lose)
 
@@ -301,11 +307,10 @@ class Parties(RuleBasedStateMachine):
 
 
 @pytest.fixture(autouse=True)
-def made_keys(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Keys of the issuer made once: making one takes as long as ten steps."""
+def made_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the issuer take keys that were made once: making one takes as long as ten steps."""
     made = cycle([IssuerKey.generate() for _ in range(6)])
     monkeypatch.setattr(IssuerKey, "generate", lambda: next(made))
-    yield
 
 
 def run(examples: int, steps: int, *, shrink: bool = True) -> None:

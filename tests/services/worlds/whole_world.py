@@ -14,12 +14,12 @@ from typing import Any
 
 import httpx
 
-from smoothdp.services.analyzer.windows.counting import tallies
-from smoothdp.services.analyzer.windows.release import work
-from smoothdp.services.analyzer.windows.window_cards import GATEWAY, ISSUER
-from smoothdp.services.client.windows.client import Client
-from smoothdp.services.client.windows.outcomes import OutcomeStore
-from smoothdp.services.client.windows.submit import submit
+from smoothdp.services.analyzer.counting import tallies
+from smoothdp.services.analyzer.release import work
+from smoothdp.services.analyzer.window_cards import GATEWAY, ISSUER
+from smoothdp.services.client.client import Client
+from smoothdp.services.client.outcomes import OutcomeStore
+from smoothdp.services.client.submit import submit
 from smoothdp.services.faults import Reach, pass_by
 from smoothdp.services.formats.card import Card, SignedCard
 from smoothdp.services.formats.report import Report
@@ -31,14 +31,14 @@ from smoothdp.services.issuer.issuer_party import IssuerParty
 from smoothdp.services.issuer.issuer_tables import ISSUER_SCHEMA
 from smoothdp.services.issuer.window_keys import close_windows, keep_card, key_of_window
 from smoothdp.services.operations.clock_guard import ClockGuard
-from smoothdp.services.shuffler.windows.ingest import Taken
+from smoothdp.services.shuffler.ingest import Taken
 from smoothdp.services.store.revoked import Revoked
 from smoothdp.services.store.storage import SqliteStorage
 from smoothdp.services.wire.calls import ServiceError, Unreachable
 from smoothdp.services.wire.problems import Problem
 from tests.services.storages import without_waiting_for_disks
-from tests.services.windows.party_world import HOUR, PASS_KEY, WINDOW, PartyWorld
-from tests.services.windows.small_tasks import ISSUER_SIGN, small_task
+from tests.services.worlds.party_world import HOUR, PASS_KEY, WINDOW, PartyWorld
+from tests.services.worlds.small_tasks import ISSUER_SIGN, small_task
 
 INVITATION_KEY = b"i" * 32
 LOST = 0
