@@ -227,7 +227,7 @@ class Parties(RuleBasedStateMachine):
             return status
 
         with contextlib.suppress(OSError):
-            deliver_batches(self.world.shuffler, put, root="/v2")
+            deliver_batches(self.world.shuffler, put)
 
     def count(self) -> None:
         count_complete(self.world.analyzer)
