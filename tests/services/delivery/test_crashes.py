@@ -9,6 +9,7 @@ import sqlite3
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -183,8 +184,8 @@ def test_47_a_full_disk_loses_nothing(tmp_path: Path, party: str) -> None:
     """Who was answered is stored; who was not tries again, with the same, and is stored once."""
     world = WholeWorld(tmp_path)
     world.open_window()
-    storage = {"shuffler": world.shuffler, "issuer": world.issuer}[party].storage
-    connection = storage._connection  # type: ignore[attr-defined]
+    parties: dict[str, Any] = {"shuffler": world.shuffler, "issuer": world.issuer}
+    connection = parties[party].storage._connection
     pages = connection.execute("PRAGMA page_count").fetchone()[0]
     connection.execute(f"PRAGMA max_page_count={pages + 1}")
     done: list[str] = []

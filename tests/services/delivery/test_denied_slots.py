@@ -69,7 +69,7 @@ def test_a_shuffler_whose_header_is_not_that_of_its_parts(
 
     class False_(MarksFile):  # noqa: N801
         @property
-        def sha256(self) -> bytes:  # type: ignore[override]
+        def sha256(self) -> bytes:
             return bytes(32)
 
     monkeypatch.setattr(sealing, "MarksFile", False_)

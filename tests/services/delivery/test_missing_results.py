@@ -206,8 +206,9 @@ def handing_in(people: IssuingWorld, refusing: str, status: int) -> str:
             return httpx.Response(status, text="because")
         if path.startswith("/v2/tasks"):
             return httpx.Response(200, content=people.make_card())
-        person = people.account()
-        return httpx.Response(200, content=people.issuer.answer(person, request.content))
+        tokens = people.issuer.answer(people.account(), request.content)
+        assert isinstance(tokens, bytes)
+        return httpx.Response(200, content=tokens)
 
     transport = httpx.MockTransport(answer)
     with (

@@ -47,8 +47,8 @@ LOST = 0
 
 def weak_task(**options: Any) -> Task:
     """Return a task whose weak promise holds from three users on: tests stay quick."""
-    options = {"epsilon": "8", "min_batch": 3, "honest_share": "1"} | options
-    return small_task(**options)
+    fields: dict[str, Any] = {"epsilon": "8", "min_batch": 3, "honest_share": "1"}
+    return small_task(**(fields | options))
 
 
 class WholeWorld(PartyWorld):
