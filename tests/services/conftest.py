@@ -24,7 +24,7 @@ STORAGES = [SQLITE, pytest.param(POSTGRESQL, marks=pytest.mark.slow)]
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run a test on both storages if its module makes parties."""
     if "storage_kind" not in metafunc.fixturenames:
-        if not hasattr(metafunc.module, "PartyWorld"):
+        if not any(hasattr(metafunc.module, name) for name in ("PartyWorld", "WholeWorld")):
             return
         metafunc.fixturenames.insert(0, "storage_kind")
     named = [mark.args[0] for mark in metafunc.definition.iter_markers("parametrize")]
