@@ -91,7 +91,7 @@ def test_47_a_full_server_loses_nothing(world: World) -> None:
         "CREATE FUNCTION full_disk() RETURNS trigger AS $$ BEGIN RAISE EXCEPTION "
         "'could not extend file' USING ERRCODE = '53100'; END $$ LANGUAGE plpgsql"
     )
-    connection = storage._connection  # type: ignore[attr-defined]
+    connection = storage._writing.connected()  # type: ignore[attr-defined]
     connection.execute(full)
     connection.execute(
         "CREATE TRIGGER full_disk BEFORE INSERT ON seen FOR EACH ROW EXECUTE FUNCTION full_disk()"
@@ -142,7 +142,7 @@ def test_a_newer_schema_and_another_service_are_refused(world: World) -> None:
     address = server().schema_for(world.directory, "shuffler")
     with pytest.raises(InvalidData, match="analyzer's own"):
         open_storage(world.directory, "analyzer", ANALYZER_SCHEMA, address)
-    connection = world.shuffler.storage._connection  # type: ignore[attr-defined]
+    connection = world.shuffler.storage._writing.connected()  # type: ignore[attr-defined]
     connection.execute("UPDATE smoothdp_state SET version = 99")
     with pytest.raises(InvalidData, match="version 99"):
         open_storage(world.directory, "shuffler", SHUFFLER_SCHEMA, address)
@@ -263,8 +263,8 @@ def test_a_lock_that_lasts_is_a_reason_to_wait(world: World) -> None:
     from smoothdp.services.store.storage import StorageLocked
 
     storage: Any = world.shuffler.storage
-    storage._connection.execute("SET lock_timeout TO 200")
-    with psycopg.connect(storage._address) as other:
+    storage._writing.connected().execute("SET lock_timeout TO 200")
+    with psycopg.connect(storage._writing._address) as other:
         other.execute(_LOCK)
         with pytest.raises(StorageLocked, match="locked by another") as caught:
             world.send_many(1)

@@ -178,7 +178,7 @@ class WindowShuffler:
 
     def accept(self, group: Sequence[OpenedReport]) -> list[Taken]:
         """Store a group of reports; those accepted are on disk when this returns."""
-        with self.storage.transaction() as change:
+        with self.storage.adding() as change:
             stored = store_group(change, group)
             self.reach("ingest: before commit")
         self.reach("ingest: after commit")
