@@ -264,7 +264,7 @@ def test_a_lock_that_lasts_is_a_reason_to_wait(world: World) -> None:
 
     storage: Any = world.shuffler.storage
     storage._writing.connected().execute("SET lock_timeout TO 200")
-    with psycopg.connect(storage._writing._address) as other:
+    with psycopg.connect(storage._writing.address) as other:
         other.execute(_LOCK)
         with pytest.raises(StorageLocked, match="locked by another") as caught:
             world.send_many(1)

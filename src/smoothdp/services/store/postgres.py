@@ -17,7 +17,7 @@ from typing import Any
 from smoothdp.errors import InvalidData, InvalidParameter, MissingExtra
 from smoothdp.services.store.erasable_keys import ErasableKeys
 from smoothdp.services.store.migrations import Schema
-from smoothdp.services.store.postgres_connection import Line
+from smoothdp.services.store.postgres_connection import Line, Losses
 from smoothdp.services.store.postgres_dialect import (
     HIDDEN,
     USED_WHILE,
@@ -148,8 +148,10 @@ class PostgresStorage:
         key_file: Path,
         busy_seconds: float = 30.0,
     ) -> None:
-        self._writing = Line(address, busy_seconds)
-        self._adding, self._reading = Line(address, ROW_SECONDS), Line(address, busy_seconds)
+        losses = Losses()
+        self._writing, self._adding, self._reading = (
+            Line(address, seconds, losses) for seconds in (busy_seconds, ROW_SECONDS, busy_seconds)
+        )
         self._writing.connected()
         is_new = not key_file.exists()
         self._keys = ErasableKeys(key_file)

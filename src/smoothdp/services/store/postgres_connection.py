@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from smoothdp.errors import MissingExtra
@@ -26,25 +27,39 @@ class _WholeNumber(Loader):
         return int(bytes(data))
 
 
+@dataclass
+class Losses:
+    """How often a connection to one server was lost: where one was, all are made anew."""
+
+    count: int = 0
+
+
 class Line:
     """One connection, used by one thread at a time; a new one when the last was lost.
 
     Args:
         address: the server's.
         wait_seconds: how long to wait for a lock.
+        losses: shared by the connections of one storage.
     """
 
-    def __init__(self, address: str, wait_seconds: float) -> None:
-        self._address, self._wait = address, wait_seconds
+    def __init__(self, address: str, wait_seconds: float, losses: Losses) -> None:
+        self.address = address
+        self._wait, self._losses, self._made_after = wait_seconds, losses, 0
         self._lock = threading.RLock()
         self._connection: psycopg.Connection[Row] | None = None
 
     def connected(self) -> psycopg.Connection[Row]:
-        """Return the connection; a new one if the last was lost."""
-        if self._connection is None or self._connection.closed:
+        """Return the connection; a new one if the last was lost, or another's was since."""
+        if (
+            self._connection is None
+            or self._connection.closed
+            or self._made_after != self._losses.count
+        ):
             self.close()
+            self._made_after = self._losses.count
             try:
-                connection = psycopg.connect(self._address, autocommit=True)
+                connection = psycopg.connect(self.address, autocommit=True)
             except (psycopg.OperationalError, psycopg.ProgrammingError) as error:
                 raise not_connected(error) from None
             # A snapshot must be taken after a lock was waited for, so one for each statement:
@@ -70,6 +85,7 @@ class Line:
             except (errors.LockNotAvailable, errors.DeadlockDetected) as error:
                 raise locked() from error
             except psycopg.OperationalError as error:
+                self._losses.count += connection.closed
                 raise lost_or_same(connection, error) from None
 
     def close(self) -> None:
