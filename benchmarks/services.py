@@ -19,11 +19,14 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import numpy as np
+from smoothdp.services.analyzer.window_release import release_counted
+from smoothdp.services.wire.envelope import Header, inner_info, seal_envelope, seal_values
+from smoothdp.services.wire.task import Task
+from smoothdp.services.wire.task_request import create_task
 
 from benchmarks.timing import measured_seconds
 from smoothdp.services.analyzer.analyzer import Analyzer
 from smoothdp.services.analyzer.analyzer_tables import ANALYZER_SCHEMA
-from smoothdp.services.analyzer.window_release import release_counted
 from smoothdp.services.client.client import randomize
 from smoothdp.services.shuffler.delivery import Put, deliver_batches
 from smoothdp.services.shuffler.sealing import due_windows, seal_window
@@ -32,11 +35,8 @@ from smoothdp.services.shuffler.shuffler_tables import SHUFFLER_SCHEMA
 from smoothdp.services.shuffler.shuffler_web import shuffler_app
 from smoothdp.services.store.storage import SqliteStorage
 from smoothdp.services.wire.calls import Outcome
-from smoothdp.services.wire.envelope import Header, inner_info, seal_envelope, seal_values
 from smoothdp.services.wire.hybrid import PrivateKey, PublicKey
 from smoothdp.services.wire.running import on_loopback
-from smoothdp.services.wire.task import Task
-from smoothdp.services.wire.task_request import create_task
 from smoothdp.services.wire.tokens import issue_client_token
 
 CONNECTIONS = 64

@@ -9,7 +9,7 @@
 import { readFileSync } from "node:fs";
 import vm from "node:vm";
 
-const stored = new Map();
+const stored = {};
 let last = Promise.resolve();
 
 const inOrder = (a, b) => {
@@ -25,12 +25,12 @@ class Transaction {
     this.turn = before.then(() => { setImmediate(() => this.check()); });
   }
 
-  objectStore() {
+  objectStore(store) {
     const request = (work) => {
       const made = {};
       this.pending++;
       this.turn.then(() => setImmediate(() => {
-        made.result = work();
+        made.result = work(stored[store]);
         made.onsuccess?.();
         this.pending--;
         setImmediate(() => this.check());
@@ -39,9 +39,9 @@ class Transaction {
     };
     const name = JSON.stringify;
     return {
-      get: (key) => request(() => structuredClone(stored.get(name(key)))),
-      put: (value, key) => request(() => { stored.set(name(key), structuredClone(value)); }),
-      getAllKeys: (range) => request(() => [...stored.keys()].map((key) => JSON.parse(key))
+      get: (key) => request((map) => structuredClone(map.get(name(key)))),
+      put: (value, key) => request((map) => { map.set(name(key), structuredClone(value)); }),
+      getAllKeys: (range) => request((map) => [...map.keys()].map((key) => JSON.parse(key))
         .filter((key) => inOrder(key, range.low) >= 0 && inOrder(key, range.high) < 0)),
     };
   }
@@ -57,8 +57,18 @@ class Transaction {
 globalThis.IDBKeyRange = { bound: (low, high) => ({ low, high }) };
 globalThis.indexedDB = {
   open() {
-    const made = { result: { transaction: () => new Transaction(), close() {}, createObjectStore() {} } };
-    setImmediate(() => made.onsuccess?.());
+    const made = {
+      result: {
+        transaction: () => new Transaction(),
+        close() {},
+        objectStoreNames: [],
+        createObjectStore(name) { stored[name] = new Map(); },
+      },
+    };
+    setImmediate(() => {
+      if (!stored.rows) made.onupgradeneeded();
+      made.onsuccess?.();
+    });
     return made;
   },
 };
@@ -67,6 +77,8 @@ const job = JSON.parse(readFileSync(0, "utf8"));
 const page = readFileSync(job.bundle, "utf8");
 globalThis.load = () => vm.runInThisContext(page);
 globalThis.stored = stored;
+globalThis.given = job.given;
 load();
 const work = vm.runInThisContext(`(async () => { ${job.code} })`);
-console.log(JSON.stringify(await work()));
+// Connections that are kept for later do not hold this program up.
+process.stdout.write(`${JSON.stringify((await work()) ?? null)}\n`, () => process.exit(0));

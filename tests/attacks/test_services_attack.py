@@ -10,13 +10,13 @@ from typing import Any
 
 import httpx
 import pytest
+from smoothdp.services.wire.envelope import Header, inner_info, open_envelope, open_slot
 
 from smoothdp.cli.main import main
 from smoothdp.errors import SmoothdpError
 from smoothdp.services.client.client import Client
 from smoothdp.services.client.outcomes import OutcomeStore
 from smoothdp.services.shuffler.shuffler_party import issue_tokens
-from smoothdp.services.wire.envelope import Header, inner_info, open_envelope, open_slot
 from smoothdp.services.wire.hybrid import PrivateKey
 from smoothdp.services.wire.key_files import read_task, write_parties
 from tests.services.world import KEY, small_task

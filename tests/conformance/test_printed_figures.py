@@ -133,8 +133,9 @@ def test_a_half_width_is_rounded_up() -> None:
 @pytest.mark.parametrize("protocol", ["boolean_sum", "real_sum"])
 @pytest.mark.parametrize("n", [500, 5000])
 def test_a_batch_that_keeps_its_promise_shows_no_larger_epsilon(protocol: str, n: int) -> None:
-    from smoothdp.services import PrivateKey, create_task
     from smoothdp.services.analyzer.batch_result import describe_batch
+
+    from smoothdp.services import PrivateKey, create_task
 
     more = {"bounds": ("0", "200000")} if protocol == "real_sum" else {}
     key = PrivateKey.generate().public

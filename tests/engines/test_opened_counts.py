@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from smoothdp.services.wire.envelope import DUMMY, seal_values, split_slots
 
 from smoothdp.engines import run_here
 from smoothdp.engines.opened_counts import open_distinct
 from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.services import PrivateKey, read_task, write_parties
-from smoothdp.services.wire.envelope import DUMMY, seal_values, split_slots
 from smoothdp.services.wire.key_files import read_secret
 from tests.services.world import KEY, small_task
 

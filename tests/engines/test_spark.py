@@ -217,9 +217,10 @@ def test_real_numbers_are_randomised_as_here(session: Any) -> None:
 
 
 def test_open_and_count(session: Any) -> None:
+    from smoothdp.services.wire.envelope import INVALID, REPEATED, seal_values
+
     from smoothdp.services.analyzer.analyzer import Analyzer
     from smoothdp.services.client.client import randomize
-    from smoothdp.services.wire.envelope import INVALID, REPEATED, seal_values
     from smoothdp.services.wire.hybrid import PrivateKey
     from tests.services.world import KEY as ANALYZER_KEY, small_task
 
@@ -335,6 +336,7 @@ def test_bad_paths(session: Any, tmp_path: Path, folder: Path) -> None:
 
 def test_slots_that_are_none(session: Any) -> None:
     from smoothdp.services.wire.envelope import seal_values
+
     from tests.services.world import KEY as ANALYZER_KEY, small_task
 
     task = small_task()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from smoothdp.services import AnalyzerParty, write_parties
 from smoothdp.services.wire.envelope import DUMMY, seal_values
+
+from smoothdp.services import AnalyzerParty, write_parties
 from tests.services.world import KEY, small_task
 
 

@@ -1,4 +1,4 @@
-"""A world of two services for each test; every test that makes one runs on both storages."""
+"""State of one test's own, and both storages for every test that makes parties."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from smoothdp.services.store.storage import SqliteStorage
 from tests.services.postgres_server import PostgresServer
 from tests.services.storages import POSTGRESQL, SQLITE, Current
-from tests.services.world import World
 
 
 @pytest.fixture(autouse=True)
@@ -24,9 +22,9 @@ STORAGES = [SQLITE, pytest.param(POSTGRESQL, marks=pytest.mark.slow)]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run a test on both storages if it has a world or its module makes some."""
+    """Run a test on both storages if its module makes parties."""
     if "storage_kind" not in metafunc.fixturenames:
-        if not any(hasattr(metafunc.module, name) for name in ("World", "PartyWorld")):
+        if not hasattr(metafunc.module, "PartyWorld"):
             return
         metafunc.fixturenames.insert(0, "storage_kind")
     named = [mark.args[0] for mark in metafunc.definition.iter_markers("parametrize")]
@@ -52,15 +50,7 @@ def storage_kind(request: pytest.FixtureRequest) -> Iterator[str]:
 
 @pytest.fixture(autouse=True)
 def storage_of_the_test(request: pytest.FixtureRequest) -> None:
-    """Set the storage of tests that make their worlds themselves, too."""
+    """Set the storage before a test makes its parties."""
     callspec = getattr(request.node, "callspec", None)
     if callspec is not None and "storage_kind" in callspec.params:
         request.getfixturevalue("storage_kind")
-
-
-@pytest.fixture
-def world(storage_kind: str, tmp_path: Path) -> Iterator[World]:
-    made = World(tmp_path)
-    assert (type(made.shuffler.storage) is SqliteStorage) == (storage_kind == SQLITE)
-    yield made
-    made.close()

@@ -10,6 +10,7 @@ import os
 import pickle
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -47,7 +48,7 @@ from smoothdp.tables.released_table import ReleasedTable
 try:
     import pyarrow
     import pyspark
-    from pyspark.sql import SparkSession
+    from pyspark.sql import SparkSession, functions
 except ImportError:
     raise MissingExtra("jobs on Spark", "spark") from None
 
@@ -348,40 +349,49 @@ def release_table(
 
 
 def opened_counts(
-    source: Any, column: str, *, key: Any, task: Any, window: int, session: Any = None
+    source: Any, column: str, *, key: Any, task: Any, card: Any, session: Any = None
 ) -> dict[int, int]:
     """Open the slots of a sealed batch and count them, as the analyser does.
 
     Executors open them, so they need the extra ``serve`` too, and see the key. See the guide.
 
     Args:
-        column: binary values, each of one or more slots of 52 bytes: parts of a batch.
-        key, task: a `PrivateKey` and `Task` of `smoothdp.services`; the task names the key.
-        window: the window of the batch, a whole number >= 0.
+        column: binary values, each of one or more records: parts of a batch. A record is a slot
+            of 52 bytes, with its signature of 256 where the task has an issuer.
+        key: the analyser's `PrivateKey` of the window, which the card names.
+        task, card: `Task` and `Card` of `smoothdp.services`; the card is that of the window.
 
     Returns:
-        Value -> slots; 4294967295 counts dummies, -1 slots that do not open or mean nothing,
-        -2 copies of others.
+        Value -> slots; 4294967295 counts dummies, -1 slots that do not open or mean nothing.
 
     Raises:
-        InvalidData: no slot opens, as those of another window, besides what a run refuses.
-        InvalidParameter: another key than the task's, no key, no task or no window.
+        InvalidData: a slot that comes twice or has no good signature of the issuer, or no slot
+            that opens, as those of another window, besides what a run refuses.
+        InvalidParameter: another key than the card's, no key, no task or no card of it.
     """
     from smoothdp.engines.opened_counts import check_opening, open_distinct
 
-    check_opening(key=key, task=task, window=window)
+    check_opening(key=key, task=task, card=card)
     frame = frame_of(source, session=session)
     check_columns(frame, [column], [SLOTS])
-    slots = frame.select(quoted(column)).toDF("part").mapInArrow(_split, "slot binary")
-    distinct = slots.groupBy("slot").count()
-    return open_distinct(run_on(distinct, ["slot", "count"]), key=key, task=task, window=window)
+    part = frame.select(quoted(column)).toDF("part")
+    records = part.mapInArrow(partial(_split, signed=task.signed), "slot binary, signature binary")
+    # One signature of a slot is enough: a slot that comes twice is refused in any case.
+    copies = functions.count("*").alias("count")
+    distinct = records.groupBy("slot").agg(functions.max("signature").alias("signature"), copies)
+    return open_distinct(
+        run_on(distinct, ["slot", "signature", "count"]), key=key, task=task, card=card
+    )
 
 
-def _split(batches: Iterator[Any]) -> Iterator[Any]:
-    from smoothdp.services.wire.envelope import split_slots
+def _split(batches: Iterator[Any], *, signed: bool) -> Iterator[Any]:
+    from smoothdp.engines.opened_counts import split_records
 
     for batch in batches:
-        slots = [slot for part in batch.column(0).to_pylist() for slot in split_slots(part or b"")]
-        yield pyarrow.RecordBatch.from_arrays(
-            [pyarrow.array(slots, type=pyarrow.binary())], names=["slot"]
-        )
+        joined = [part or b"" for part in batch.column(0).to_pylist()]
+        records = [record for part in joined for record in split_records(part, signed=signed)]
+        columns = [
+            pyarrow.array([record[place] for record in records], type=pyarrow.binary())
+            for place in range(2)
+        ]
+        yield pyarrow.RecordBatch.from_arrays(columns, names=["slot", "signature"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,8 +10,14 @@ from pathlib import Path
 from smoothdp.errors import InvalidData, SmoothdpError
 from smoothdp.ledger import Ledger
 from smoothdp.services.analyzer.analyzer_tables import ANALYZER_SCHEMA
+from smoothdp.services.formats.party_files import (
+    CALLERS_FILE,
+    PUBLIC_FILE,
+    read_callers,
+    read_task,
+)
 from smoothdp.services.formats.signing import SigningKey
-from smoothdp.services.formats.task import Task
+from smoothdp.services.issuer.issuer_tables import ISSUER_SCHEMA
 from smoothdp.services.operations.clock_guard import ClockGuard
 from smoothdp.services.operations.health import (
     Check,
@@ -35,35 +40,26 @@ from smoothdp.services.shuffler.shuffler_tables import SHUFFLER_SCHEMA
 from smoothdp.services.store.migrations import Schema
 from smoothdp.services.store.party_storage import STORAGE_FILE, open_storage
 from smoothdp.services.wire.calls import ask, connect
-from smoothdp.services.wire.hybrid import PrivateKey
-from smoothdp.services.wire.key_files import SECRETS_FILE, TASK_FILE, read_secret, read_task
-from smoothdp.services.wire.task import Task as FirstTask
+from smoothdp.services.wire.clock_call import CLOCK_PATH, clock_body, hear_clock
+from smoothdp.services.wire.key_files import SECRETS_FILE, TASK_FILE, read_secret
 
 
 @dataclass(frozen=True, slots=True)
 class _Role:
-    """A party of a protocol, told from others by the names of its secrets."""
+    """A party, told from others by the names of its secrets."""
 
     name: str
-    task_format: int
     secrets: tuple[str, ...]
-    schema: Schema | str = ""
+    schema: Schema
 
 
 # Of two whose names are among each other's, the one with more names is first.
 _ROLES = (
-    _Role("shuffler", 1, ("issuing_key", "delivery_token"), SHUFFLER_SCHEMA),
-    _Role(
-        "analyzer",
-        1,
-        ("private_key", "delivery_token_sha256", "collector_token_sha256"),
-        ANALYZER_SCHEMA,
-    ),
-    _Role("shuffler", 2, ("sign_key", "pass_key", "analyzer_token")),
-    _Role("issuer", 2, ("sign_key", "invitation_key", "analyzer_token")),
-    _Role("analyzer", 2, ("sign_key",)),
+    _Role("shuffler", ("sign_key", "pass_key", "analyzer_token"), SHUFFLER_SCHEMA),
+    _Role("issuer", ("sign_key", "invitation_key", "analyzer_token"), ISSUER_SCHEMA),
+    _Role("analyzer", ("sign_key",), ANALYZER_SCHEMA),
 )
-_PUBLIC = (TASK_FILE, "public.json", "callers.json")
+_PUBLIC = (TASK_FILE, PUBLIC_FILE, CALLERS_FILE)
 
 
 def check_party(
@@ -96,7 +92,7 @@ def check_party(
         "disk": lambda: disk_condition(directory),
     }
     role = _asked_role(directory)
-    if role is not None and role.task_format == 2:
+    if role is not None:
         checks["cards"] = lambda: _cards(directory, role)
     if certificate is not None:
         checks["certificate"] = lambda: certificate_condition(certificate)
@@ -137,33 +133,23 @@ def _asked_role(directory: Path) -> _Role | None:
         return None  # the condition of the keys says why
 
 
-def _task(directory: Path, role: _Role) -> FirstTask | Task:
-    if role.task_format == 1:
-        return read_task(directory)
-    return Task.decode((directory / TASK_FILE).read_bytes())
-
-
 def _keys(directory: Path) -> Condition:
     role = _role(directory)
-    task = _task(directory, role)
+    task = read_task(directory)
     secrets = read_secret(directory / SECRETS_FILE, role.secrets)
-    fits = True
-    if isinstance(task, Task):
-        own = SigningKey.from_bytes(bytes.fromhex(secrets["sign_key"])).public.hex
-        named = {"analyzer": task.analyzer_sign_key, "shuffler": task.shuffler_sign_key}
-        named["issuer"] = "" if task.issuer is None else task.issuer.sign_key
-        fits = own == named[role.name]
-    elif role.name == "analyzer":
-        key = PrivateKey.from_bytes(bytes.fromhex(secrets["private_key"]))
-        fits = key.public.to_bytes().hex() == task.analyzer_key
-    if not fits:
+    own = SigningKey.from_bytes(bytes.fromhex(secrets["sign_key"])).public.hex
+    named = {"analyzer": task.analyzer_sign_key, "shuffler": task.shuffler_sign_key}
+    named["issuer"] = "" if task.issuer is None else task.issuer.sign_key
+    if own != named[role.name]:
         return Condition("keys", False, "the key of another task: the other parties refuse it")
+    if role.name == "analyzer":
+        read_callers(directory)
     return Condition("keys", True, f"of the {role.name} of task {task.task_id.hex()[:16]}")
 
 
 def _cards(directory: Path, role: _Role) -> Condition:
     """Whether there are cards of the window that is open now, or of later ones."""
-    task = _task(directory, role)
+    task = read_task(directory)
     path = directory / f"{role.name}.sqlite"
     if (directory / STORAGE_FILE).is_file():
         return Condition("cards", True, "in PostgreSQL: /readyz counts them while the party runs")
@@ -192,7 +178,7 @@ def _storage(directory: Path) -> Condition:
 def _ledger(directory: Path) -> Condition:
     if _role(directory).name != "analyzer":
         return Condition("ledger", True, "this party has none")
-    task = _task(directory, _role(directory))
+    task = read_task(directory)
     path = directory / f"ledger-{task.task_id.hex()[:16]}.db"
     state = directory / "analyzer.sqlite"
     released: set[int] = set()
@@ -218,21 +204,14 @@ def _ledger(directory: Path) -> Condition:
 
 def _peer(directory: Path, role: _Role | None, address: str, trust: Trust | None) -> Condition:
     with connect(address, trust=trust) as http:
-        if role is None or role.task_format == 1:
-            status = ask(http, "GET", "/healthz").status
-            if status != 200:
-                return Condition("peer", False, f"it answers {status}", Cause.CONNECTION)
-            return Condition("peer", True, "it answers")
-        if role.name == "analyzer":
+        if role is None or role.name == "analyzer":
             # The others know no token of it: any answer is one.
             ask(http, "GET", "/livez")
             return Condition("peer", True, "it answers")
         # The clock call of a round: it shows the token, and tells both clocks.
-        secrets = read_secret(directory / SECRETS_FILE, role.secrets)
-        clocks = ClockGuard()
-        body = json.dumps({"time": clocks.now()}).encode()
-        token = secrets.get("analyzer_token", "")
-        answer = ask(http, "POST", "/v2/clock", token=token, body=body)
+        secrets, clocks = read_secret(directory / SECRETS_FILE, role.secrets), ClockGuard()
+        token, body = secrets["analyzer_token"], clock_body(clocks)
+        answer = ask(http, "POST", CLOCK_PATH, token=token, body=body)
     if answer.status == 401:
         return Condition(
             "peer",
@@ -242,7 +221,7 @@ def _peer(directory: Path, role: _Role | None, address: str, trust: Trust | None
         )
     if answer.status != 200:
         return Condition("peer", False, f"it answers {answer.status}", Cause.CONNECTION)
-    clocks.heard(answer.document().get("time"))  # type: ignore[arg-type]
+    hear_clock(answer.body, clocks)
     hold = clocks.hold()
     if hold is not None:
         return Condition("peer", False, f"it answers, but {hold.value}", Cause.CLOCK)

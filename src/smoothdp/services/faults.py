@@ -9,6 +9,8 @@ Reach: TypeAlias = Callable[[str], None]
 """Called with the name of the point that was reached."""
 
 POINTS = (
+    "card: key stored",
+    "card: signature stored",
     "ingest: before opening",
     "ingest: before commit",
     "ingest: after commit",
@@ -19,15 +21,9 @@ POINTS = (
     "purge: after commit",
     "count: inside the transaction",
     "release: between ledger and result",
-)
-
-WINDOW_POINTS = (
-    "card: key stored",
-    "card: signature stored",
-    *POINTS,
     "release: after commit",
 )
-"""Of shuffler and analyser of the second protocol."""
+"""Of shuffler and analyser."""
 ISSUER_POINTS = (
     "issue: before commit",
     "issue: after commit",

@@ -48,7 +48,7 @@ def shuffler(
     client_certificate: Path | None,
     **where: Any,
 ) -> None:
-    """Run the shuffler whose secrets are in DIRECTORY (made by task create).
+    """Run the shuffler whose secrets are in DIRECTORY (made by task keys).
 
     \b
     Examples:
@@ -59,14 +59,6 @@ def shuffler(
 
     trust = services.Trust(ca=ca, client_certificate=client_certificate)
     services.connect(analyzer, trust=trust).close()
-    if services.task_format(directory) == 2:
-        if poll is not None:
-            raise click.UsageError(
-                "Expected --poll with a task of format 1; got one of format 2. Leave --poll out."
-            )
-        windows = services.WindowShufflerParty.from_directory(directory, storage=storage)
-        services.run(windows.app(analyzer, work_seconds=work_seconds, trust=trust), **where)
-        return
     party = services.ShufflerParty.from_directory(directory, storage=storage)
     more = []
     if poll is not None:
@@ -78,7 +70,7 @@ def shuffler(
 @serve.command("analyzer")
 @serve_options(8602)
 def run_analyzer(directory: Path, work_seconds: float, storage: str | None, **where: Any) -> None:
-    """Run the analyser whose secrets are in DIRECTORY (made by task create).
+    """Run the analyser whose secrets are in DIRECTORY (made by task keys).
 
     \b
     Examples:
@@ -87,9 +79,7 @@ def run_analyzer(directory: Path, work_seconds: float, storage: str | None, **wh
     """
     from smoothdp import services
 
-    is_new = services.task_format(directory) == 2
-    kind = services.WindowAnalyzerParty if is_new else services.AnalyzerParty
-    party = kind.from_directory(directory, storage=storage)
+    party = services.AnalyzerParty.from_directory(directory, storage=storage)
     services.run(party.app(work_seconds=work_seconds), **where)
 
 

@@ -88,14 +88,12 @@ def demo(asked: DemoOptions, epsilon: str, delta: str, poll: bool, question: str
     if asked.file is not None and asked.column is not None:
         data, options = read_data(asked.file, asked.column, asked)
     say = partial(click.echo, err=True)
-    demonstration = services.demonstrate_windows(
-        data, say=say, epsilon=epsilon, delta=delta, **options
-    )
+    demonstration = services.demonstrate(data, say=say, epsilon=epsilon, delta=delta, **options)
     click.echo(json.dumps(demonstration.document, indent=2))
     say(services.compare(demonstration, data))
     if asked.missing is not None:
         say(missing_note(asked.missing))
-    say(services.WINDOWS_ONE_HOST)
+    say(services.ONE_HOST)
 
 
 def read_data(file: Path, column: str, asked: DemoOptions) -> tuple[list[Any], dict[str, Any]]:
@@ -130,10 +128,11 @@ def run_poll(question: str | None, epsilon: str, delta: str) -> None:
     with services.poll_on_loopback(question=asked, epsilon=epsilon, delta=delta) as poll:
         click.echo(
             f"{len(made_up)} made-up people have answered, {sum(made_up)} of them yes. "
-            "Your link, for one answer:",
+            "Your link, which has your pass, and your invitation, to type into the page:",
             err=True,
         )
         click.echo(poll.link)
+        click.echo(poll.invitation)
         click.prompt("Enter closes the poll", default="", show_default=False, err=True)
         mine = poll.answered() - len(made_up)
         click.echo(f"{mine} answer came from a browser.", err=True)

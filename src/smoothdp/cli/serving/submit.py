@@ -12,12 +12,8 @@ import click
 
 from smoothdp.cli.options.command_line import refuse_nan
 from smoothdp.cli.serving.taking_part import take_part
+from smoothdp.whole_file import whole_file
 
-_AGAIN = (
-    "Note: a report of this window was made here with another token, and is not known to be "
-    "accepted: that one is sent again, whatever DATUM is. If another person answers, give "
-    "--another-person."
-)
 _PAUSE = 0.5
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -27,26 +23,14 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.argument("datum")
 @click.option("--task", type=click.Path(path_type=Path), required=True, help="The file task.json.")
 @click.option("--shuffler", required=True, help="Address of the shuffler, https://...")
-@click.option("--pass", "pass_file", type=_FILE, help="File with your pass, of the shuffler.")
+@click.option(
+    "--pass", "pass_file", type=_FILE, required=True, help="File with your pass, of the shuffler."
+)
 @click.option("--invitation", type=_FILE, help="File with your invitation, of the analyser's side.")
 @click.option("--issuer", help="Address of the issuer; by default that in the task.")
 @click.option("--cache", multiple=True, help="Address to ask for the card before the issuer.")
 @click.option("--person", default="me", help="Who of those who use this account answers.")
-@click.option("--token-file", type=_FILE, help="A token of a task of the first protocol.")
-@click.option(
-    "--another-person",
-    is_flag=True,
-    help="With --token-file: another person answers than the one whose report was not accepted.",
-)
-def submit(
-    datum: str,
-    task: Path,
-    shuffler: str,
-    pass_file: Path | None,
-    token_file: Path | None,
-    another_person: bool,
-    **more: Any,
-) -> None:
+def submit(datum: str, task: Path, shuffler: str, pass_file: Path, **more: Any) -> None:
     """Randomise DATUM, seal it and send it, once per window.
 
     A DATUM of "-" is read from the standard input, where other programs do not see it.
@@ -63,43 +47,7 @@ def submit(
       smoothdp submit 1 --task task.json --shuffler http://127.0.0.1:8601 --pass p --invitation i
     """
     datum = sys.stdin.readline().strip() if datum == "-" else datum
-    if (pass_file is None) == (token_file is None):
-        raise click.UsageError(
-            "Expected --pass, with --invitation where the task has an issuer; got "
-            f"{'neither it nor' if pass_file is None else 'it and'} --token-file. Give the file "
-            "with your pass."
-        )
-    if pass_file is not None:
-        if another_person:
-            raise click.UsageError(
-                "Expected --another-person with --token-file; got it with --pass. Give --person "
-                "with a name."
-            )
-        take_part(datum, task, shuffler, pass_file, **more)
-        return
-    assert token_file is not None
-    submit_token(datum, task, shuffler, token_file, another_person=another_person)
-
-
-def submit_token(
-    datum: str, task: Path, shuffler: str, token_file: Path, *, another_person: bool
-) -> None:
-    """Send a report of the first protocol."""
-    from smoothdp import services
-
-    agreed, token = services.read_task(task), services.read_token(token_file)
-    with services.connect(shuffler) as http:
-        store = services.OutcomeStore.of_user()
-        client = services.Client(
-            agreed, store, name=services.token_hash(token), one_person=not another_person
-        )
-        window = client.window_now()
-        if client.sends_anothers(window):
-            click.echo(_AGAIN, err=True)
-        services.submit(client, datum, http=http, token=token, window=window)
-        store.forget_before(agreed.task_id, window - 1)
-        store.close()
-    click.echo(f"Accepted for window {window}.")
+    take_part(datum, task, shuffler, pass_file, **more)
 
 
 @click.command()
@@ -118,8 +66,12 @@ def submit_token(
     callback=refuse_nan,
     help="Seconds to wait for it.",
 )
-def results(window: int, collector: Path, analyzer: str, wait: float) -> None:
+@click.option("--signed", type=_FILE, help="File to write it to with its signature, for look-up.")
+def results(window: int, collector: Path, analyzer: str, wait: float, signed: Path | None) -> None:
     """Print the result of WINDOW as JSON; without one say why there is none, and exit 3.
+
+    With --signed it is written to a file as the analyser signed it, too: what smoothdp look-up
+    reads, and what the poll page shows.
 
     With --wait, an analyser that does not answer, or answers with an error of its own, is asked
     again until the wait is over.
@@ -130,7 +82,7 @@ def results(window: int, collector: Path, analyzer: str, wait: float) -> None:
     """
     from smoothdp import services
 
-    task, look_up = services.collector_of(collector)
+    task, token = services.read_collector(collector)
     end = time.monotonic() + wait
     statuses: list[int] = []
     trouble: services.ServiceError | None = None
@@ -139,7 +91,7 @@ def results(window: int, collector: Path, analyzer: str, wait: float) -> None:
         while True:
             statuses.clear()
             try:
-                result, state = look_up(http, window)
+                result, state = services.fetch_result(http, task, window, token=token)
                 trouble = None
                 if result is not None:
                     break
@@ -160,4 +112,7 @@ def results(window: int, collector: Path, analyzer: str, wait: float) -> None:
         why = services.missing_sentence(task, window, state=state, now=time.time())
         click.echo(why, err=True)
         raise SystemExit(3)
-    click.echo(json.dumps(result, indent=2))
+    if signed is not None:
+        with whole_file(signed) as partial:
+            partial.write_bytes(result.encode())
+    click.echo(json.dumps(result.document, indent=2))

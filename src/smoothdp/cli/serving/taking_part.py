@@ -24,9 +24,9 @@ def take_part(
     """Take part in the present window with a pass, and an invitation where there is an issuer."""
     from smoothdp import services
 
-    agreed = services.read_window_task(task)
-    own_pass = services.read_token(pass_file)
-    invited = "" if invitation is None else services.read_token(invitation)
+    agreed = services.read_task(task)
+    own_pass = services.read_personal_secret(pass_file)
+    invited = "" if invitation is None else services.read_personal_secret(invitation)
     if own_pass == invited:
         raise click.UsageError(
             "Expected a pass and an invitation, which differ; got one for both. Ask who runs the "
@@ -73,7 +73,7 @@ def look_up(
     from smoothdp import services
 
     said = services.look_up_report(
-        services.read_window_task(task),
+        services.read_task(task),
         window,
         result=result.read_bytes(),
         shuffler=shuffler,

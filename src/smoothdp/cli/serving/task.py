@@ -10,10 +10,8 @@ from click.core import ParameterSource
 from smoothdp.cli.options.columns import read_domain
 from smoothdp.cli.options.command_line import HelpByDefault, gathered
 from smoothdp.cli.options.guarantees import require_positive
-from smoothdp.cli.serving.task_revoke import revoke
-from smoothdp.cli.serving.task_windows import (
+from smoothdp.cli.serving.task_parties import (
     BOUNDED,
-    FIRST_PROTOCOLS,
     PROTOCOL_CHOICES,
     PartyOptions,
     create_from_halves,
@@ -21,13 +19,14 @@ from smoothdp.cli.serving.task_windows import (
     keys,
     party_options,
 )
+from smoothdp.cli.serving.task_revoke import revoke
 
 _DIRECTORY = click.Path(path_type=Path, file_okay=False)
 
 
 @click.group(cls=HelpByDefault)
 def task() -> None:
-    """Make and show the task of a collection, issue client tokens, rotate keys.
+    """Make each party's keys, make and show the task, issue passes and invitations.
 
     \b
     Example:
@@ -46,8 +45,7 @@ def show(directory: Path) -> None:
     """
     from smoothdp import services
 
-    is_new = services.task_format(directory) == 2
-    agreed = services.read_window_task(directory) if is_new else services.read_task(directory)
+    agreed = services.read_task(directory)
     click.echo(agreed.encoded.decode())
     needed = agreed.required_batch
     click.echo(f"Task {agreed.task_id.hex()}: its promise needs {needed} users", err=True)
@@ -66,31 +64,10 @@ def tokens(directory: Path, count: int) -> None:
     Example:
       smoothdp task tokens smokers/shuffler --count 1000
     """
-    from smoothdp import services
-
-    is_new = services.task_format(directory) == 2
-    made = issue(directory, count) if is_new else services.issue_tokens(directory, count)
-    click.echo("\n".join(made))
+    click.echo("\n".join(issue(directory, count)))
 
 
 task.add_command(revoke)
-
-
-@task.command("rotate-keys")
-@click.argument("directory", type=_DIRECTORY)
-@click.option("--storage", help="postgresql://...; by default a file in DIRECTORY.")
-def rotate_keys(directory: Path, storage: str | None) -> None:
-    """Give the shuffler in DIRECTORY a new key; the one before the last is destroyed.
-
-    \b
-    Example:
-      smoothdp task rotate-keys smokers/shuffler
-    """
-    from smoothdp import services
-
-    party = services.ShufflerParty.from_directory(directory, storage=storage)
-    key_id = party.shuffler.keys.rotate()
-    click.echo(f"Key {key_id} is advertised; the last one still opens late reports.")
 
 
 @task.command()
@@ -135,8 +112,6 @@ def create(
       smoothdp task create smokers --protocol boolean-sum --epsilon 1 --delta 1e-6
         --min-batch 1000 --one-host
     """
-    from smoothdp import services
-
     source = click.get_current_context().get_parameter_source("n_bits")
     if protocol != "real-sum" and source is not ParameterSource.DEFAULT:
         raise click.UsageError(
@@ -151,31 +126,11 @@ def create(
             f"and neither for a boolean-sum; got another choice for {protocol}. Give "
             "the option of that protocol alone."
         )
-    if parties.given:
-        create_from_halves(
-            directory,
-            parties,
-            protocol=protocol.replace("-", "_"),
-            size=n_bits if protocol == "real-sum" else None,
-            bounds=bounds or (),
-            domain=names,
-            min_batch=min_batch,
-            windows=windows,
-            window_seconds=window_seconds,
-            grace_seconds=grace_seconds,
-            **promise,
-        )
-        return
-    if protocol not in FIRST_PROTOCOLS:
-        raise click.UsageError(
-            f"Expected --one-host, or the public halves of the parties, for {protocol}; got "
-            "neither. See smoothdp task keys."
-        )
-    key = services.PrivateKey.generate()
-    made = services.create_task(
-        protocol.replace("-", "_"),
-        analyzer_key=key.public,
-        size=n_bits if protocol == "real-sum" else 1,
+    create_from_halves(
+        directory,
+        parties,
+        protocol=protocol.replace("-", "_"),
+        size=n_bits if protocol == "real-sum" else None,
         bounds=bounds or (),
         domain=names,
         min_batch=min_batch,
@@ -184,8 +139,6 @@ def create(
         grace_seconds=grace_seconds,
         **promise,
     )
-    written = services.write_parties(directory, made, key)
-    click.echo(f"Task {made.task_id.hex()} in {written.task}. Give its directories to each party.")
 
 
 task.add_command(keys)

@@ -1,111 +1,106 @@
-"""The analyser: takes each batch once, however often it is offered, and counts each slot once."""
+"""The analyser: takes one batch of each card's window, once it is over, however often offered."""
 
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
-from collections.abc import Iterable
 from pathlib import Path
 
-import numpy as np
-
-from smoothdp.services.analyzer.analyzer_tables import COMPLETE, COUNTED, RECEIVING
+from smoothdp.services.analyzer.analyzer_tables import COMPLETE, RECEIVING
 from smoothdp.services.analyzer.task_ledger import TaskLedger
+from smoothdp.services.analyzer.window_cards import WindowCards
 from smoothdp.services.faults import Reach, pass_by
+from smoothdp.services.formats.batch import BatchHeader
+from smoothdp.services.formats.reading import DecodeError
+from smoothdp.services.formats.served import Served
+from smoothdp.services.formats.signing import SigningKey, VerifyingKey
+from smoothdp.services.formats.task import Task
+from smoothdp.services.operations.clock_guard import ClockGuard, Verdict
+from smoothdp.services.store.erasable_keys import ErasableKeys
 from smoothdp.services.store.storage import Storage, Transaction
-from smoothdp.services.wire.batch import MOST_SLOTS_OF_BATCH, PART_SLOTS, BatchHeader
-from smoothdp.services.wire.envelope import (
-    INVALID,
-    REPEATED,
-    SLOT_BYTES,
-    DecodeError,
-    inner_info,
-    open_slot,
-)
-from smoothdp.services.wire.hybrid import PrivateKey
-from smoothdp.services.wire.task import Task
 
 
 class Analyzer:
-    """Receive and count. What may be shown of it is made in `release`.
+    """Receive cards' halves, batches and the issuer's statements of one task.
 
     Args:
         storage: with the tables of `ANALYZER_SCHEMA`.
-        tasks: the tasks that it analyses.
-        key: the key that the tasks name; other tasks are refused.
-        ledgers: the directory with the ledger of each task; made if they are not there.
+        task: what it analyses.
+        keys: where the inner keys are, so that they can be erased.
+        sign_key: the one that the task names.
+        ledgers: the directory with the task's ledger; made if it is not there.
+        clocks: nothing is taken, closed or destroyed unless two of them agree.
         reach: called at the named points of `faults.POINTS`.
 
     Raises:
         LedgerError: a ledger that is damaged, or lacks the charge of a window that was released.
-
-    >>> import tempfile
-    >>> from smoothdp.services import SqliteStorage, create_task
-    >>> from smoothdp.services.analyzer.analyzer_tables import ANALYZER_SCHEMA
-    >>> key = PrivateKey.generate()
-    >>> task = create_task("boolean_sum", epsilon="1", delta="1e-6", min_batch=500,
-    ...     analyzer_key=key.public)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     storage = SqliteStorage(folder + "/analyzer.sqlite", ANALYZER_SCHEMA)
-    ...     analyzer = Analyzer(storage, tasks=[task], key=key, ledgers=Path(folder))
-    ...     analyzer.put_batch(bytes(16), b"no batch"), analyzer.count_complete()
-    ...     storage.close()
-    (400, 0)
     """
 
     def __init__(
         self,
         storage: Storage,
         *,
-        tasks: Iterable[Task],
-        key: PrivateKey,
+        task: Task,
+        keys: ErasableKeys,
+        sign_key: SigningKey,
         ledgers: Path,
+        clocks: ClockGuard,
         reach: Reach = pass_by,
     ) -> None:
-        self.storage = storage
-        self.reach = reach
-        public = key.public.to_bytes().hex()
-        self.tasks = {task.task_id: task for task in tasks if task.analyzer_key == public}
-        self.ledgers = {task_id: TaskLedger(ledgers, self.tasks[task_id]) for task_id in self.tasks}
-        self._key = key
-        for task_id, ledger in self.ledgers.items():
-            rows = storage.read("SELECT window FROM release WHERE task_id = ?", (task_id,))
-            ledger.require({int(window) for (window,) in rows})
+        self.storage, self.task, self.sign_key = storage, task, sign_key
+        self.clocks, self.reach = clocks, reach
+        self.ledger = TaskLedger(ledgers, task)
+        rows = storage.read("SELECT window FROM release WHERE task_id = ?", (task.task_id,))
+        self.ledger.require({int(window) for (window,) in rows})
+        self.cards = WindowCards(
+            storage, task=task, keys=keys, sign_key=sign_key, ledger=self.ledger, clocks=clocks
+        )
+        self._shuffler_key = task.shuffler_key
 
-    # ---- receive --------------------------------------------------------------------------
+    def verdict(self, window: int, *, after: float = 0.0) -> Verdict:
+        """Return what two clocks say about the end of a window with its grace, and some more."""
+        close = (window + 1) * self.task.window_seconds + self.task.grace_seconds
+        return self.clocks.verdict(close + after)
+
+    # ---- batches ---------------------------------------------------------------------------
 
     def put_batch(self, batch_id: bytes, data: bytes) -> int:
         """Take the header of a batch; the HTTP status.
 
-        201 new, 200 known with the same bytes, 409 another batch of this name or window,
-        404 unknown task, 400 anything that makes it no batch of the task.
+        201 new, 200 known with the same bytes, 409 no card or another batch of this name or
+        window, 425 a window that is not over, 503 while the clocks do not agree, 400 anything
+        that makes it no batch of the task.
         """
         try:
             header = BatchHeader.decode(data)
         except DecodeError:
             return 400
-        task = self.tasks.get(header.task_id)
-        if task is None:
-            return 404
+        window = self.cards.window_of(header.card_digest)
+        if window is None:
+            return 409
         if (
             header.batch_id != batch_id
-            or header.key_id != task.analyzer_key_id
-            or header.users < task.min_batch
-            or header.slots != header.users * task.slots
-            or header.slots > MOST_SLOTS_OF_BATCH
+            or header.signed != self.task.signed
+            or not self.task.min_batch <= header.users <= self.task.max_batch
+            or header.slots != header.users * self.task.slots
+            or not header.verify(self._shuffler_key)
         ):
             return 400
         with self.storage.transaction() as change:
             known = change.execute(
                 "SELECT header FROM batch WHERE batch_id = ? OR (task_id = ? AND window = ?)",
-                (batch_id, header.task_id, header.window),
+                (batch_id, self.task.task_id, window),
             )
             if known:
                 return 200 if [bytes(row[0]) for row in known] == [data] else 409
+            verdict = self.verdict(window)
+            if verdict is not Verdict.CLOSE:
+                return 503 if verdict is Verdict.HOLD else 425
+            if window not in self.cards.going_on():
+                return 409
             change.change(
                 "INSERT INTO batch (batch_id, task_id, window, header, state) "
                 "VALUES (?, ?, ?, ?, ?)",
-                (batch_id, header.task_id, header.window, data, RECEIVING),
+                (batch_id, self.task.task_id, window, data, RECEIVING),
             )
         return 201
 
@@ -114,11 +109,12 @@ class Analyzer:
 
         201 new, 200 known, 404 no such batch or part, 422 not the bytes that were announced.
         """
-        header = self._header(batch_id)
+        header = self.header(batch_id)
         if header is None or not 0 <= part < len(header.part_hashes):
             return 404
-        is_sound = hashlib.sha256(data).digest() == header.part_hashes[part]
-        if not is_sound or len(data) != header.part_bytes(part):
+        if hashlib.sha256(data).digest() != header.part_hashes[part]:
+            return 422
+        if len(data) != header.part_bytes(part):
             return 422
         with self.storage.transaction() as change:
             if not change.change(
@@ -131,123 +127,60 @@ class Analyzer:
                 move_batch(change, batch_id, RECEIVING, COMPLETE)
         return 201
 
-    def _header(self, batch_id: bytes) -> BatchHeader | None:
+    def header(self, batch_id: bytes) -> BatchHeader | None:
+        """Return the header of a batch, or None."""
         rows = self.storage.read("SELECT header FROM batch WHERE batch_id = ?", (batch_id,))
         return BatchHeader.decode(bytes(rows[0][0])) if rows else None
 
-    # ---- count ----------------------------------------------------------------------------
-
-    def count_complete(self) -> int:
-        """Open and count the batches that are complete; return how many were.
-
-        A part's tallies and the mark that it is counted are one transaction, and opening is
-        deterministic: work that is repeated, or done by two at once, counts once.
-        """
-        rows = self.storage.read("SELECT batch_id FROM batch WHERE state = ?", (COMPLETE,))
-        for (batch_id,) in rows:
-            self._count(batch_id)
-        return len(rows)
-
-    def _count(self, batch_id: bytes) -> None:
-        header = self._header(batch_id)
-        if header is None:
-            return
-        repeated = self._repeated_slots(batch_id, len(header.part_hashes))
-        for part in range(len(header.part_hashes)):
-            rows = self.storage.read(
-                "SELECT bytes FROM part WHERE batch_id = ? AND part = ? AND counted = 0",
-                (batch_id, part),
-            )
-            if rows:
-                self._count_part(header, part, bytes(rows[0][0]), repeated)
-        with self.storage.transaction() as change:
-            left = change.execute(
-                "SELECT count(*) FROM part WHERE batch_id = ? AND counted = 0", (batch_id,)
-            )
-            if left[0][0] == 0 and move_batch(change, batch_id, COMPLETE, COUNTED):
-                # The ciphertexts are of no more use; the rows stay, to answer a repeated part.
-                change.change("UPDATE part SET bytes = NULL WHERE batch_id = ?", (batch_id,))
-        self.storage.forget()
-
-    def _count_part(
-        self, header: BatchHeader, part: int, data: bytes, repeated: frozenset[int]
-    ) -> None:
-        tally = self._tally(header, data, part * PART_SLOTS, repeated)
-        with self.storage.transaction() as change:
-            if not change.change(
-                "UPDATE part SET counted = 1 WHERE batch_id = ? AND part = ? AND counted = 0",
-                (header.batch_id, part),
-            ):
-                return
-            change.change_many(
-                "INSERT INTO tally (batch_id, part, value, n) VALUES (?, ?, ?, ?)",
-                [(header.batch_id, part, value, n) for value, n in sorted(tally.items())],
-            )
-            self.reach("count: inside the transaction")
-
-    def _tally(
-        self, header: BatchHeader, data: bytes, first: int, repeated: frozenset[int]
-    ) -> Counter[int]:
-        task = self.tasks[header.task_id]
-        info = inner_info(header.task_id, header.window)
-        tally: Counter[int] = Counter()
-        for slot in range(len(data) // SLOT_BYTES):
-            if first + slot in repeated:
-                tally[REPEATED] += 1
-                continue
-            try:
-                value = open_slot(
-                    data[slot * SLOT_BYTES : (slot + 1) * SLOT_BYTES], key=self._key, info=info
-                )
-            except DecodeError:
-                value = INVALID
-            tally[value if task.is_meant(value) else INVALID] += 1
-        return tally
-
-    def _repeated_slots(self, batch_id: bytes, n_parts: int) -> frozenset[int]:
-        """Return the indices of slots equal to an earlier one: sealing never repeats itself.
-
-        A shuffler that copies a user's message would learn more about that user than the
-        guarantee says, so copies do not count.
-        """
-        marks = []
-        for part in range(n_parts):
-            data = self._part_bytes(batch_id, part)
-            if data is None:
-                return frozenset()
-            # The last 8 bytes, of the authentication tag, tell almost all slots apart.
-            table = np.frombuffer(data, dtype=np.uint8).reshape(-1, SLOT_BYTES)
-            marks.append(np.ascontiguousarray(table[:, -8:]).view(np.uint64).ravel())
-        joined = np.concatenate(marks)
-        ordered = np.sort(joined)
-        twice = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
-        near = np.flatnonzero(np.isin(joined, twice)) if twice.size else twice
-        known: set[bytes] = set()
-        repeated = []
-        for part in np.unique(near // PART_SLOTS).tolist():
-            data = self._part_bytes(batch_id, part) or b""
-            first = part * PART_SLOTS
-            inside = near[(near >= first) & (near < first + PART_SLOTS)]
-            for index in inside.tolist():
-                at = (index - first) * SLOT_BYTES
-                slot = data[at : at + SLOT_BYTES]
-                if slot in known:
-                    repeated.append(index)
-                known.add(slot)
-        return frozenset(repeated)
-
-    def _part_bytes(self, batch_id: bytes, part: int) -> bytes | None:
+    def part_bytes(self, batch_id: bytes, part: int) -> bytes:
+        """Return the bytes of a part that is here."""
         rows = self.storage.read(
             "SELECT bytes FROM part WHERE batch_id = ? AND part = ?", (batch_id, part)
         )
-        return bytes(rows[0][0]) if rows and rows[0][0] is not None else None
+        return bytes(rows[0][0])
 
-    def tallies(self, batch_id: bytes) -> dict[int, int]:
-        """Return value -> slots of a counted batch, with INVALID and REPEATED."""
+    def batch_states(self) -> dict[str, int]:
+        """Return how many batches are in each state."""
+        rows = self.storage.read("SELECT state, count(*) FROM batch GROUP BY state ORDER BY state")
+        return {str(state): int(n) for state, n in rows}
+
+    # ---- what the issuer says --------------------------------------------------------------
+
+    def put_served(self, window: int, data: bytes) -> int:
+        """Take the issuer's statement of the accounts that it served; the HTTP status.
+
+        201 new, 200 known, 409 no card or another statement, 400 one that is not the issuer's.
+        """
+        card = self.cards.card(window)
+        if card is None or self.task.issuer is None:
+            return 409
+        try:
+            served = Served.decode(data)
+        except DecodeError:
+            return 400
+        key = VerifyingKey.from_hex(self.task.issuer.sign_key)
+        if served.card_digest != card.digest or not served.verify(key):
+            return 400
+        task_window = (self.task.task_id, window)
+        with self.storage.transaction() as change:
+            rows = change.execute(
+                "SELECT statement FROM served WHERE task_id = ? AND window = ?", task_window
+            )
+            if rows:
+                return 200 if bytes(rows[0][0]) == data else 409
+            change.change(
+                "INSERT INTO served (task_id, window, statement) VALUES (?, ?, ?)",
+                (*task_window, data),
+            )
+        return 201
+
+    def accounts_served(self, window: int) -> int | None:
+        """Return how many accounts got tokens in a window; None until the issuer has said it."""
         rows = self.storage.read(
-            "SELECT value, sum(n) FROM tally WHERE batch_id = ? GROUP BY value", (batch_id,)
+            "SELECT statement FROM served WHERE task_id = ? AND window = ?",
+            (self.task.task_id, window),
         )
-        return {int(value): int(n) for value, n in rows}
+        return Served.decode(bytes(rows[0][0])).accounts if rows else None
 
 
 def move_batch(change: Transaction, batch_id: bytes, before: str, after: str) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,43 +11,62 @@ from starlette.applications import Starlette
 from smoothdp.errors import InvalidData
 from smoothdp.services.analyzer.analyzer import Analyzer
 from smoothdp.services.analyzer.analyzer_tables import ANALYZER_SCHEMA
-from smoothdp.services.analyzer.analyzer_web import analyzer_app, batch_states
-from smoothdp.services.analyzer.window_release import release_counted
+from smoothdp.services.analyzer.analyzer_web import analyzer_app
+from smoothdp.services.analyzer.release import work
+from smoothdp.services.faults import Reach, pass_by
+from smoothdp.services.formats.party_files import read_callers, read_task
+from smoothdp.services.formats.signing import SigningKey
+from smoothdp.services.formats.task import Task
 from smoothdp.services.operations.admin import Operations
-from smoothdp.services.operations.health import Rounds, disk_condition, storage_condition
+from smoothdp.services.operations.clock_guard import ClockGuard
+from smoothdp.services.operations.health import (
+    Rounds,
+    clock_condition,
+    disk_condition,
+    storage_condition,
+)
+from smoothdp.services.store.erasable_keys import ErasableKeys
 from smoothdp.services.store.party_storage import open_storage
-from smoothdp.services.wire.hybrid import PrivateKey
-from smoothdp.services.wire.key_files import SECRETS_FILE, read_secret, read_task
-from smoothdp.services.wire.task import Task
+from smoothdp.services.wire.key_files import SECRETS_FILE, read_secret
+
+INNER_KEYS_FILE = "inner.sqlite"
 
 
 @dataclass(frozen=True, slots=True)
 class AnalyzerParty:
     """The analyser of one task.
 
+    Attributes:
+        callers: role -> the hash of the token of that party.
+
     >>> import tempfile
-    >>> from smoothdp.services import create_task, write_parties
-    >>> key = PrivateKey.generate()
-    >>> task = create_task("boolean_sum", epsilon="1", delta="1e-6", min_batch=500,
-    ...     analyzer_key=key.public)
+    >>> from smoothdp.services import agree_on_one_host
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     written = write_parties(Path(folder), task, key)
-    ...     party = AnalyzerParty.from_directory(written.analyzer)
+    ...     task = agree_on_one_host(Path(folder), "boolean_sum", epsilon="1", delta="1e-6",
+    ...         min_batch=300, issuer_url="http://127.0.0.1:8603", origin="127.0.0.1")
+    ...     party = AnalyzerParty.from_directory(Path(folder, "analyzer"))
     ...     app = party.app()  # for `run`
     ...     party.work()  # nothing has come in yet
-    ...     party.analyzer.storage.close()
-    >>> party.task == task
-    True
+    ...     party.close()
+    >>> party.task == task, sorted(party.callers)
+    (True, ['collector', 'issuer', 'shuffler'])
     """
 
     task: Task
     analyzer: Analyzer
-    delivery_hash: str
-    collector_hash: str
+    keys: ErasableKeys
+    callers: Mapping[str, str]
     directory: Path
 
     @classmethod
-    def from_directory(cls, directory: Path, *, storage: str | None = None) -> AnalyzerParty:
+    def from_directory(
+        cls,
+        directory: Path,
+        *,
+        clocks: ClockGuard | None = None,
+        storage: str | None = None,
+        reach: Reach = pass_by,
+    ) -> AnalyzerParty:
         """Return the analyser whose secrets, and state without ``storage``, are in a directory.
 
         Raises:
@@ -56,38 +76,35 @@ class AnalyzerParty:
             LedgerError: a ledger that is damaged, or lacks the charge of a release.
         """
         task = read_task(directory)
-        secrets = read_secret(
-            directory / SECRETS_FILE,
-            ("private_key", "delivery_token_sha256", "collector_token_sha256"),
-        )
-        key = PrivateKey.from_bytes(bytes.fromhex(secrets["private_key"]))
-        opened = open_storage(directory, "analyzer", ANALYZER_SCHEMA, storage)
-        analyzer = Analyzer(opened, tasks=[task], key=key, ledgers=directory)
-        if not analyzer.tasks:
+        secrets = read_secret(directory / SECRETS_FILE, ("sign_key",))
+        sign_key = SigningKey.from_bytes(bytes.fromhex(secrets["sign_key"]))
+        if sign_key.public.hex != task.analyzer_sign_key:
             raise InvalidData(
-                expected="the key that the task names",
+                expected="the analyser's key that the task names",
                 got=f"another in {directory}",
-                remedy="Give the directory that task create made for the analyser of this task",
+                remedy="Give the directory of the analyser of this task",
             )
-        return cls(
-            task,
-            analyzer,
-            secrets["delivery_token_sha256"],
-            secrets["collector_token_sha256"],
-            directory,
+        keys = ErasableKeys(directory / INNER_KEYS_FILE)
+        analyzer = Analyzer(
+            open_storage(directory, "analyzer", ANALYZER_SCHEMA, storage),
+            task=task,
+            keys=keys,
+            sign_key=sign_key,
+            ledgers=directory,
+            clocks=clocks or ClockGuard(),
+            reach=reach,
         )
+        return cls(task, analyzer, keys, read_callers(directory), directory)
 
     def work(self) -> None:
-        """Count the batches that are complete, and release those that may be."""
-        self.analyzer.count_complete()
-        release_counted(self.analyzer)
+        """One round: count, release, end what has lapsed, erase what has ended."""
+        work(self.analyzer)
 
     def app(self, *, work_seconds: float = 10.0) -> Starlette:
         """Return the HTTP application, which works in between."""
         return analyzer_app(
             self.analyzer,
-            shuffler_tokens=[self.delivery_hash],
-            collector_tokens=[self.collector_hash],
+            callers=self.callers,
             work=self.work,
             work_seconds=work_seconds,
             operations=self._operations(work_seconds),
@@ -102,6 +119,12 @@ class AnalyzerParty:
             {
                 "storage": lambda: storage_condition(storage),
                 "disk": lambda: disk_condition(directory),
+                "clock": lambda: clock_condition(self.analyzer.clocks),
             },
-            {"batches": lambda: batch_states(self.analyzer)},
+            {"batches": lambda: self.analyzer.batch_states()},
         )
+
+    def close(self) -> None:
+        """Release the files."""
+        self.analyzer.storage.close()
+        self.keys.close()

@@ -1,4 +1,4 @@
-"""The client: randomises and seals once per window, keeps that, and sends the same again."""
+"""The client of esa/2: draws once per window, stores that; all it sends follows from the row."""
 
 from __future__ import annotations
 
@@ -9,19 +9,25 @@ from typing import Any
 
 from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.parameters.numbers import exact_int
-from smoothdp.exact.random.entropy import SystemRandom
 from smoothdp.services.client.datum import read_datum
-from smoothdp.services.client.outcomes import Kept, OutcomeStore
-from smoothdp.services.wire.envelope import (
-    DUMMY,
-    REPORT_ID_BYTES,
-    Header,
-    seal_envelope,
-    seal_values,
-    split_slots,
+from smoothdp.services.client.inclusion import own_marks
+from smoothdp.services.client.outcomes import (
+    DRAWN,
+    ENDED,
+    FINAL,
+    SENT,
+    Kept,
+    OutcomeStore,
 )
-from smoothdp.services.wire.hybrid import PublicKey
-from smoothdp.services.wire.task import Task
+from smoothdp.services.faults import Reach, pass_by
+from smoothdp.services.formats.card import Card, SignedCard, check_card
+from smoothdp.services.formats.reading import DecodeError
+from smoothdp.services.formats.report import Report, seal_report
+from smoothdp.services.formats.slot_tokens import SlotTokens
+from smoothdp.services.formats.slots import SLOT_BYTES, seal_slots
+from smoothdp.services.formats.task import Task
+from smoothdp.services.tokens.refusals import TokenRefused
+from smoothdp.services.tokens.token import SEED_BYTES
 
 Clock = Callable[[], float]
 _LAST_WINDOW = (1 << 32) - 1
@@ -30,32 +36,16 @@ _LAST_WINDOW = (1 << 32) - 1
 class Client:
     """One user of a task.
 
-    The slots are sealed once and on disk before anything is sent; a retry renews the layer for
-    the shuffler alone. Drawing again would be a second disclosure, and slots that were sealed
-    anew would count one user several times: a later datum for the same window changes nothing.
+    The steps of a window, each of which may be repeated after a crash: `take_part`,
+    `token_request`, `finish`, `sealed_report`, `accepted`; and `settle` when windows are over.
+    The first stores the sealed slots and the seed; all that is sent later follows from that row.
 
     Args:
         task: what the user agreed to.
-        outcomes: where outcomes are kept.
-        name: tells users of one store apart; it never leaves the device.
-        one_person: names of this store are one user's (tokens, for example), unless a report of
-            the other name was accepted: one that was drawn in the window and may have left is
-            sent again under this name, whatever the datum. False: each name is another user.
-        clock: seconds; tells only which window it is.
-
-    >>> import tempfile
-    >>> from smoothdp.services import PrivateKey, create_task
-    >>> task = create_task("boolean_sum", epsilon="1", delta="1e-6", min_batch=500,
-    ...     analyzer_key=PrivateKey.generate().public)
-    >>> shuffler_key = 1, PrivateKey.generate().public  # `submit` asks the shuffler for it
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     outcomes = OutcomeStore(folder + "/outcomes.sqlite")
-    ...     client = Client(task, outcomes)
-    ...     first = client.envelope(1, shuffler_key=shuffler_key, window=7)
-    ...     again = client.envelope(0, shuffler_key=shuffler_key, window=7)
-    ...     outcomes.close()
-    >>> len(first), again == first
-    (156, True)
+        outcomes: where rows are kept.
+        name: tells people of one store apart; it never leaves the device.
+        clock: seconds since 1970; tells only which window it is.
+        reach: called at the named points of `faults.CLIENT_POINTS`.
     """
 
     def __init__(
@@ -64,96 +54,214 @@ class Client:
         outcomes: OutcomeStore,
         *,
         name: str = "me",
-        one_person: bool = False,
         clock: Clock = time.time,
+        reach: Reach = pass_by,
     ) -> None:
         self.task = task
         self._outcomes = outcomes
         self._name = name
-        self._one_person = one_person
         self._clock = clock
+        self._reach = reach
 
     def window_now(self) -> int:
         """Return the number of the present window."""
-        return int(self._clock() // self.task.window_seconds)
+        return self.task.window_at(self._clock())
 
-    def sends_anothers(self, window: int) -> bool:
-        """Whether what would be sent was drawn under another name, and is not known as accepted."""
-        waiting = self._outcomes.is_waiting(self.task.task_id, window, self._name)
-        return self._one_person and waiting
+    def kept(self, window: int) -> Kept | None:
+        """Return what was stored for a window, or None."""
+        return self._outcomes.get(self.task.task_id, _window(window), self._name)
 
-    def accepted(self, window: int) -> None:
-        """Keep that the report of a window was accepted: another name is another user then."""
-        self._outcomes.keep_accepted(self.task.task_id, window, self._name)
+    # ---- the steps of a window
 
-    def envelope(
-        self, datum: Any, *, shuffler_key: tuple[int, PublicKey], window: int | None = None
-    ) -> bytes:
-        """Return the envelope of a window: the same bytes until the shuffler's key changes.
+    def take_part(self, datum: Any, *, card: bytes, window: int) -> Kept:
+        """Check the card, randomise and seal a datum, and store that; return the row that counts.
 
-        Under another key it holds the same number and the same slots.
+        If there is a row already, the datum is not looked at, and the card is not used.
+
+        Args:
+            datum: as the protocol takes it.
+            card: the signed card of the window, from the issuer or any cache.
+            window: the present window, or its neighbour within 300 s of the boundary.
 
         Raises:
-            InvalidData: a datum outside the task's domain, and nothing is kept or sent then; or
-                a window that is over, whose report was destroyed.
-            InvalidParameter: a window that is no whole number from 0 to 2^32 - 1; as above.
+            InvalidData: a datum outside the task's domain, a card that is not good, a second
+                card for the window, or another window. Nothing was stored.
+        """
+        row = self.task.task_id, _window(window), self._name
+        kept = self._outcomes.get(*row)
+        if kept is not None:
+            return kept
+        self._require_present(window)
+        signed = checked_card(card, self.task, window)
+        digest = signed.card.digest
+        slots = self._draw(datum, signed.card)
+        self._outcomes.keep_card(*row[:2], digest=digest, signed=card)
+        self._reach("client: before the draw is stored")
+        if self.task.issuer is None:
+            report = Report(digest, slots, ()).encode()
+            kept = self._outcomes.keep(*row, card_digest=digest, slots=b"", seed=b"", report=report)
+        else:
+            seed = secrets.token_bytes(SEED_BYTES)
+            kept = self._outcomes.keep(*row, card_digest=digest, slots=b"".join(slots), seed=seed)
+        self._reach("client: after the draw is stored")
+        return kept
+
+    def token_request(self, window: int) -> bytes:
+        """Return the body that asks the issuer for tokens: the same bytes at each call.
+
+        Raises:
+            TokenRefused: a key that marks people. The window is over for this name: the draw
+                was destroyed, and nothing was sent.
+            InvalidData: a window without a draw that waits for tokens.
+        """
+        kept = self._require(window, DRAWN)
+        tokens = self._tokens(window)
+        try:
+            return tokens.request(_split(kept.slots), seed=kept.seed)
+        except TokenRefused:
+            self._end(window)
+            raise
+
+    def finish(self, window: int, answer: bytes) -> None:
+        """Finalize all tokens; store the report and erase the seed, in one transaction.
+
+        Args:
+            window: the window.
+            answer: the issuer's, M blind signatures.
+
+        Raises:
+            TokenRefused: one that is no signature. The window is over for this name: the draw
+                was destroyed, and nothing was sent.
+            InvalidData: a window without a draw that waits for tokens.
+        """
+        kept = self._require(window, DRAWN)
+        slots = _split(kept.slots)
+        try:
+            signatures = self._tokens(window).finalize(slots, seed=kept.seed, answer=answer)
+        except TokenRefused:
+            self._end(window)
+            raise
+        report = Report(kept.card_digest, slots, tuple(signatures)).encode()
+        self._reach("client: before the report is stored")
+        self._outcomes.keep_report(self.task.task_id, window, self._name, report)
+        self._reach("client: after the report is stored")
+
+    def sealed_report(self, window: int) -> bytes:
+        """Return the report sealed to the gateway key of its card: under a fresh seal each time.
+
+        Raises:
+            InvalidData: no final report in this window, or one that was destroyed.
+        """
+        kept = self._require(window, FINAL, SENT)
+        return seal_report(kept.report, self._card(window))
+
+    def accepted(self, window: int) -> None:
+        """Keep that the shuffler has the report of a window."""
+        self._reach("client: before sent is stored")
+        self._outcomes.keep_sent(self.task.task_id, _window(window), self._name)
+
+    def waiting(self) -> list[int]:
+        """Return the earlier windows whose report is final and has no answer from the shuffler."""
+        before = self._outcomes.live_before(self.task.task_id, self.window_now())
+        own = [window for window, name in before if name == self._name]
+        return [window for window in own if self._state(window) == FINAL]
+
+    def settle(self) -> int:
+        """Put marks in the place of the reports of windows that are over; return how many.
+
+        That is the end of the window and its grace, by this machine's clock, for all names.
         """
         task = self.task
-        at = exact_int(self.window_now() if window is None else window, name="window", minimum=0)
-        if at > _LAST_WINDOW:
-            raise InvalidParameter(
-                expected=f"window <= {_LAST_WINDOW}",
-                got=f"window={at}",
-                remedy="Give the number of a window",
-            )
-        report = (task.task_id, at, self._name)
-        kept = self._outcomes.get(*report)
-        if kept is None and self._one_person:
-            kept = self._outcomes.adopt(*report)
-        if kept is None:
-            fresh = self._draw(datum, at)
-            kept = self._outcomes.keep(*report, fresh, adopt=self._one_person)
-        if not kept.slots:
+        first_live = int((self._clock() - task.grace_seconds) // task.window_seconds)
+        done = self._outcomes.live_before(task.task_id, first_live)
+        for window, name in done:
+            kept = self._outcomes.get(task.task_id, window, name)
+            assert kept is not None
+            marks = own_marks(kept, signed=task.signed)
+            self._outcomes.keep_marks(task.task_id, window, name, b"".join(marks))
+        self._outcomes.forget_before(task.task_id, first_live)
+        return len(done)
+
+    # ---- what the steps are made of
+
+    def _draw(self, datum: Any, card: Card) -> tuple[bytes, ...]:
+        """Return sealed slots: the one place where a client randomises or seals a slot."""
+        return tuple(seal_slots(self.task.values(read_datum(self.task, datum)), card))
+
+    def _tokens(self, window: int) -> SlotTokens:
+        issuer = self.task.issuer
+        assert issuer is not None
+        return SlotTokens(self._card(window), issuer_name=issuer.name, origin=self.task.origin)
+
+    def _card(self, window: int) -> Card:
+        signed = self._outcomes.card(self.task.task_id, window)
+        if signed is None:
             raise InvalidData(
-                expected="a window that is not over",
-                got=f"window={at}, whose report was destroyed here",
-                remedy="Nothing was sent; take part in the present window",
+                expected=f"the card of window {window}",
+                got="none: the window is over here",
+                remedy="Take part in the present window",
             )
-        key_id, key = shuffler_key
-        sealed_to = bytes([key_id]) + key.to_bytes()
-        if kept.sealed_to == sealed_to:
-            return kept.envelope
-        header = Header(key_id, task.slots, task.task_id, at)
-        envelope = seal_envelope(header, kept.report_id, split_slots(kept.slots), key=key)
-        self._outcomes.keep_envelope(*report, sealed_to=sealed_to, envelope=envelope)
-        return envelope
+        return SignedCard.decode(signed).card
 
-    def _draw(self, datum: Any, window: int) -> Kept:
-        """Return a new report: the one place where a client randomises or seals a slot."""
-        task = self.task
-        key = PublicKey.from_bytes(bytes.fromhex(task.analyzer_key))
-        values = randomize(task, datum)
-        slots = seal_values(values, key=key, task_id=task.task_id, window=window)
-        return Kept(secrets.token_bytes(REPORT_ID_BYTES), b"".join(slots))
+    def _state(self, window: int) -> str | None:
+        kept = self.kept(window)
+        return None if kept is None else kept.state
+
+    def _end(self, window: int) -> None:
+        self._outcomes.keep_end(self.task.task_id, window, self._name)
+
+    def _require(self, window: int, *states: str) -> Kept:
+        kept = self.kept(window)
+        if kept is None or kept.state not in states:
+            got = "none" if kept is None else f"one that is {kept.state}"
+            remedy = "Take part in the next window"
+            if kept is not None and kept.state == ENDED:
+                got = "one whose tokens were refused: nothing was sent"
+            raise InvalidData(
+                expected=f"a report of window {window} that is {' or '.join(states)}",
+                got=got,
+                remedy=remedy,
+            )
+        return kept
+
+    def _require_present(self, window: int) -> None:
+        now = self._clock()
+        if window not in self.task.windows_near(now):
+            raise InvalidData(
+                expected=f"window {self.task.window_at(now)}, the present one by this clock",
+                got=f"window {window}",
+                remedy="Set this machine's clock right, or take part in the present window",
+            )
 
 
-def randomize(task: Task, datum: Any) -> tuple[int, ...]:
-    """Return the values of all slots, in a random order: messages, then dummies.
+def checked_card(data: bytes, task: Task, window: int) -> SignedCard:
+    """Return the card of a task and window that a client may use.
 
-    >>> from smoothdp.services.wire.task_request import create_task
-    >>> from smoothdp.services.wire.hybrid import PrivateKey
-    >>> task = create_task("histogram", domain=("a", "b", "c"), epsilon="1", delta="1e-6",
-    ...     min_batch=300, analyzer_key=PrivateKey.generate().public)
-    >>> len(randomize(task, "b"))
-    4
+    Raises:
+        InvalidData: other bytes, another task or window, a signature or key that is not good.
     """
-    # The clients' noise does not depend on the number of users; any number will do here.
-    messages = task.collect(task.min_batch).randomize(read_datum(task, datum))
-    # What is no message of the task is a dummy of the protocol.
-    meant = [message if task.is_meant(message) else DUMMY for message in messages]
-    values = [*meant, *[DUMMY] * (task.slots - len(meant))]
-    source = SystemRandom()
-    for last in range(len(values) - 1, 0, -1):
-        other = source.below(last + 1)
-        values[last], values[other] = values[other], values[last]
-    return tuple(values)
+    try:
+        signed = SignedCard.decode(data)
+    except DecodeError as error:
+        raise InvalidData(
+            expected=f"the signed card of window {window}",
+            got=f"other bytes ({error})",
+            remedy="Nothing was sent; ask the issuer for it, or another cache",
+        ) from None
+    check_card(signed, task=task, window=window)
+    return signed
+
+
+def _window(window: int) -> int:
+    at = exact_int(window, name="window", minimum=0)
+    if at > _LAST_WINDOW:
+        raise InvalidParameter(
+            expected=f"window <= {_LAST_WINDOW}",
+            got=f"window={at}",
+            remedy="Give the number of a window",
+        )
+    return at
+
+
+def _split(slots: bytes) -> tuple[bytes, ...]:
+    return tuple(slots[at : at + SLOT_BYTES] for at in range(0, len(slots), SLOT_BYTES))

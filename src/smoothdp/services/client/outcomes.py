@@ -1,88 +1,112 @@
-"""Where clients keep their sealed reports, so that a window has one draw, whatever is retried."""
+"""What a client of esa/2 keeps: one row per window, which decides all that is ever sent.
+
+The row is on disk before the first byte leaves, and no retry draws again. It never holds the
+datum, what it was randomised to, or an ephemeral key.
+"""
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from smoothdp.errors import InvalidData
 from smoothdp.services.client.user_folder import client_folder
-from smoothdp.services.store.storage import SqliteStorage, Transaction
+from smoothdp.services.store.migrations import Schema
+from smoothdp.services.store.storage import SqliteStorage
 
-OUTCOMES_FILE = "outcomes.sqlite"
-_COLUMNS = ("task_id", "window", "name", "report_id", "slots", "sealed_to", "envelope")
-_SCHEMA = """
+OUTCOMES_FILE = "windows.sqlite"
+
+DRAWN = "drawn"
+"""Slots and seed are stored; nothing that was sent names a slot."""
+FINAL = "final"
+"""The report is stored and the seed erased; it may have left."""
+SENT = "sent"
+"""The shuffler has it."""
+ENDED = "ended"
+"""A token was refused: nothing was sent, and nothing will be."""
+ANSWERED = "marks"
+"""The window is over, the shuffler has said that it has the report; its marks are left."""
+UNSURE = "marks of a report without an answer"
+"""The window is over; the report may have reached the shuffler."""
+MISSED = "missed"
+"""The window is over; nothing was sent."""
+
+_FIRST = """
+CREATE TABLE IF NOT EXISTS card (
+  task_id BLOB, window INTEGER, digest BLOB NOT NULL, signed BLOB,
+  PRIMARY KEY (task_id, window)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS outcome (
-  task_id BLOB, window INTEGER, name TEXT, report_id BLOB, slots BLOB, sealed_to BLOB,
-  envelope BLOB, PRIMARY KEY (task_id, window, name)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS accepted (
-  task_id BLOB, window INTEGER, name TEXT, PRIMARY KEY (task_id, window, name)) WITHOUT ROWID;
+  task_id BLOB, window INTEGER, name TEXT, card_digest BLOB NOT NULL, slots BLOB, seed BLOB,
+  report BLOB, marks BLOB, state TEXT NOT NULL,
+  PRIMARY KEY (task_id, window, name)) WITHOUT ROWID;
 """
-_KEY = "WHERE task_id = ? AND window = ? AND name = ?"
-_WAITING = """
-FROM outcome WHERE task_id = ? AND window = ? AND name <> ? AND name NOT IN (
-  SELECT name FROM accepted WHERE task_id = outcome.task_id AND window = outcome.window)
-"""
+_SCHEMA = Schema((_FIRST,))
+_KEY = "task_id = ? AND window = ? AND name = ?"
+_KEPT = "card_digest, slots, seed, report, marks, state"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Kept:
-    """A report: its number, its slots sealed to the analyser, and the envelope made of them.
+    """A row: what one name sends in one window.
 
-    The datum and what it was randomised to are not in it: nobody but the analyser opens a slot.
-
-    Args:
-        report_id: the random number of the report.
-        slots: the sealed slots, joined; empty once the window is over and they were destroyed.
-        sealed_to: the shuffler's public key that ``envelope`` is sealed to.
-        envelope: the bytes that were last made to be sent.
+    Attributes:
+        card_digest: of the card that everything was sealed to.
+        slots: the sealed slots joined, ascending; empty once they are in the report.
+        seed: what salts and blindings follow from; empty once all tokens are final.
+        report: the bytes to seal to the gateway; empty before, and once the window is over.
+        marks: the marks of its slots joined, once the window is over.
+        state: one of the states of this file.
     """
 
-    report_id: bytes
+    card_digest: bytes
     slots: bytes
-    sealed_to: bytes = b""
-    envelope: bytes = b""
+    seed: bytes
+    report: bytes
+    marks: bytes
+    state: str
+
+    @property
+    def acknowledged(self) -> bool:
+        """Whether the shuffler has said that it has the report."""
+        return self.state in (SENT, ANSWERED)
+
+    def __repr__(self) -> str:
+        return f"Kept({self.state})"
 
 
 class OutcomeStore:
-    """Sealed reports in a SQLite file, readable by its owner alone, on disk before they are sent.
-
-    A report that is not known to be accepted is *waiting*: it may have left all the same.
+    """The rows of a user of this machine in one SQLite file, which its owner alone reads.
 
     Args:
         path: the file; made if it is not there.
 
     Raises:
-        InvalidData: a link, another kind of file, one of an earlier or newer program, or a path
-            where no file can be made.
+        InvalidData: a link, another kind of file, or a path where no file can be made.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     store = OutcomeStore(folder + "/outcomes.sqlite")
-    ...     kept = store.keep(b"task", 7, "me", Kept(b"number", b"sealed"))
-    ...     again = store.keep(b"task", 7, "me", Kept(b"another", b"draw"))
+    ...     store = OutcomeStore(folder + "/windows.sqlite")
+    ...     store.keep_card(b"task", 7, digest=b"digest", signed=b"card")
+    ...     first = store.keep(b"task", 7, "me", card_digest=b"digest", slots=b"1", seed=b"s")
+    ...     again = store.keep(b"task", 7, "me", card_digest=b"digest", slots=b"2", seed=b"t")
     ...     store.close()
-    >>> again.slots
-    b'sealed'
+    >>> again.slots, again
+    (b'1', Kept(drawn))
     """
 
     def __init__(self, path: Path | str) -> None:
         self._storage = SqliteStorage(path, _SCHEMA)
-        columns = tuple(row[1] for row in self._storage.read("PRAGMA table_info(outcome)"))
-        if columns != _COLUMNS:
-            # Its rows hold draws that would be sealed anew, so they cannot be used or ignored.
-            self._storage.close()
-            raise InvalidData(
-                expected="a file of sealed reports",
-                got=f"{path}, of another version of this program",
-                remedy="Move it away once its windows are over",
-            )
+        # The name of a new file is on disk with the folder alone.
+        _sync(Path(path).parent)
+        # Ends what a program that was stopped in between had begun to erase.
+        self._storage.forget()
 
     @classmethod
     def of_user(cls) -> OutcomeStore:
         """Return the store of this user of the machine: the same one from every folder.
 
-        It is ``$XDG_STATE_HOME/smoothdp/clients/outcomes.sqlite``, without that variable under
+        It is ``$XDG_STATE_HOME/smoothdp/clients/windows.sqlite``, without that variable under
         ``~/.local/state``.
 
         Raises:
@@ -90,78 +114,125 @@ class OutcomeStore:
         """
         return cls(client_folder() / OUTCOMES_FILE)
 
+    def card(self, task_id: bytes, window: int) -> bytes | None:
+        """Return the signed card of a window that was stored, or None."""
+        rows = self._storage.read(
+            "SELECT signed FROM card WHERE task_id = ? AND window = ? AND signed IS NOT NULL",
+            (task_id, window),
+        )
+        return bytes(rows[0][0]) if rows else None
+
+    def keep_card(self, task_id: bytes, window: int, *, digest: bytes, signed: bytes) -> None:
+        """Keep the card of a window, of which there is one for ever.
+
+        Raises:
+            InvalidData: another card was stored for this window.
+        """
+        with self._storage.transaction() as change:
+            change.change(
+                "INSERT OR IGNORE INTO card (task_id, window, digest, signed) VALUES (?, ?, ?, ?)",
+                (task_id, window, digest, signed),
+            )
+            stored = change.execute(
+                "SELECT digest FROM card WHERE task_id = ? AND window = ?", (task_id, window)
+            )[0][0]
+        if bytes(stored) != digest:
+            raise InvalidData(
+                expected=f"the card of window {window} that this machine has seen",
+                got="another card",
+                remedy=(
+                    "Nothing was sent. Two cards for one window tell people apart: compare "
+                    "with others, and ask who runs the services"
+                ),
+            )
+
     def get(self, task_id: bytes, window: int, name: str) -> Kept | None:
         """Return what was kept, or None."""
         rows = self._storage.read(
-            f"SELECT report_id, slots, sealed_to, envelope FROM outcome {_KEY}",
-            (task_id, window, name),
+            f"SELECT {_KEPT} FROM outcome WHERE {_KEY}", (task_id, window, name)
         )
-        return Kept(*(bytes(item or b"") for item in rows[0])) if rows else None
-
-    def is_waiting(self, task_id: bytes, window: int, name: str) -> bool:
-        """Whether this name has no report, and one of another name is not known as accepted."""
-        if self.get(task_id, window, name) is not None:
-            return False
-        return bool(self._storage.read(f"SELECT 1 {_WAITING} LIMIT 1", (task_id, window, name)))
-
-    def adopt(self, task_id: bytes, window: int, name: str) -> Kept | None:
-        """Keep a waiting report of another name under this one too; return what this name has."""
-        with self._storage.transaction() as change:
-            _adopt(change, task_id, window, name)
-        return self.get(task_id, window, name)
+        if not rows:
+            return None
+        digest, slots, seed, report, marks = (bytes(value or b"") for value in rows[0][:-1])
+        return Kept(digest, slots, seed, report, marks, str(rows[0][-1]))
 
     def keep(
-        self, task_id: bytes, window: int, name: str, fresh: Kept, *, adopt: bool = False
+        self,
+        task_id: bytes,
+        window: int,
+        name: str,
+        *,
+        card_digest: bytes,
+        slots: bytes,
+        seed: bytes,
+        report: bytes = b"",
     ) -> Kept:
-        """Keep a report unless there is one; return the one that counts, on disk by then.
+        """Keep a draw unless there is one; return the row that counts, on disk by then.
 
         Args:
             task_id, window, name: what it is kept under.
-            fresh: the report.
-            adopt: take a waiting report of another name, if there is one, instead.
+            card_digest: of the card that the slots are sealed to.
+            slots: the sealed slots; empty with a report.
+            seed: 32 fresh bytes; empty with a report.
+            report: the whole report, where no issuer signs anything.
         """
         with self._storage.transaction() as change:
-            if adopt:
-                _adopt(change, task_id, window, name)
             change.change(
-                "INSERT OR IGNORE INTO outcome (task_id, window, name, report_id, slots) "
-                "VALUES (?, ?, ?, ?, ?)",
-                (task_id, window, name, fresh.report_id, fresh.slots),
+                "INSERT OR IGNORE INTO outcome (task_id, window, name, card_digest, slots, seed, "
+                "report, state) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    *(task_id, window, name, card_digest),
+                    *(slots or None, seed or None, report or None, FINAL if report else DRAWN),
+                ),
             )
         kept = self.get(task_id, window, name)
         assert kept is not None
         return kept
 
-    def keep_envelope(
-        self, task_id: bytes, window: int, name: str, *, sealed_to: bytes, envelope: bytes
-    ) -> None:
-        """Keep the bytes to send, so that a retry under the same key sends the same."""
-        with self._storage.transaction() as change:
-            change.change(
-                f"UPDATE outcome SET sealed_to = ?, envelope = ? {_KEY} AND slots IS NOT NULL",
-                (sealed_to, envelope, task_id, window, name),
-            )
+    def keep_report(self, task_id: bytes, window: int, name: str, report: bytes) -> None:
+        """Keep the report and erase the seed, in one transaction; then overwrite the log too."""
+        self._change(
+            task_id, window, name, DRAWN, report=report, slots=None, seed=None, state=FINAL
+        )
+        self._storage.forget()
 
-    def keep_accepted(self, task_id: bytes, window: int, name: str) -> None:
-        """Keep that a report was accepted, under whatever names it was sent."""
-        report = (task_id, window, name)
-        with self._storage.transaction() as change:
-            change.change(
-                "INSERT OR IGNORE INTO accepted SELECT task_id, window, name FROM outcome "
-                "WHERE task_id = ? AND window = ? AND (name = ? OR report_id = "
-                f"(SELECT report_id FROM outcome {_KEY}))",
-                (*report, *report),
-            )
+    def keep_end(self, task_id: bytes, window: int, name: str) -> None:
+        """Keep that a window is over for this name before anything was sent; destroy the draw."""
+        self._change(task_id, window, name, DRAWN, slots=None, seed=None, state=ENDED)
+        self._storage.forget()
 
-    def forget_before(self, task_id: bytes, window: int) -> None:
-        """Destroy the reports of windows that are over.
+    def keep_sent(self, task_id: bytes, window: int, name: str) -> None:
+        """Keep that the shuffler has the report."""
+        self._change(task_id, window, name, FINAL, state=SENT)
+
+    def live_before(self, task_id: bytes, window: int) -> list[tuple[int, str]]:
+        """Return the windows before one, with names, whose reports are not destroyed yet."""
+        rows = self._storage.read(
+            "SELECT window, name FROM outcome WHERE task_id = ? AND window < ? AND "
+            "state IN (?, ?, ?) ORDER BY window, name",
+            (task_id, window, DRAWN, FINAL, SENT),
+        )
+        return [(int(row[0]), str(row[1])) for row in rows]
+
+    def keep_marks(self, task_id: bytes, window: int, name: str, marks: bytes) -> None:
+        """Put marks in the place of a report whose window is over.
 
         That there was one stays: a clock that was wrong for a while makes no second draw.
         """
+        row = (task_id, window, name)
+        for before, after in ((SENT, ANSWERED), (FINAL, UNSURE)):
+            self._change(*row, before, report=None, marks=marks, state=after)
+        self._change(*row, DRAWN, slots=None, seed=None, state=MISSED)
+
+    def forget_before(self, task_id: bytes, window: int) -> None:
+        """Delete the cards of windows before one, and make what was destroyed unreadable.
+
+        Their digests stay: no window ever has a second card here.
+        """
         with self._storage.transaction() as change:
             change.change(
-                "UPDATE outcome SET report_id = NULL, slots = NULL, sealed_to = NULL, "
-                "envelope = NULL WHERE task_id = ? AND window < ? AND slots IS NOT NULL",
+                "UPDATE card SET signed = NULL WHERE task_id = ? AND window < ? AND "
+                "signed IS NOT NULL",
                 (task_id, window),
             )
         self._storage.forget()
@@ -170,11 +241,21 @@ class OutcomeStore:
         """Close the file."""
         self._storage.close()
 
+    def _change(
+        self, task_id: bytes, window: int, name: str, before: str, /, **values: bytes | str | None
+    ) -> None:
+        """Change columns of a row that is in a state; in another state it stays as it is."""
+        columns = ", ".join(f"{column} = ?" for column in values)
+        with self._storage.transaction() as change:
+            change.change(
+                f"UPDATE outcome SET {columns} WHERE {_KEY} AND state = ?",
+                (*values.values(), task_id, window, name, before),
+            )
 
-def _adopt(change: Transaction, task_id: bytes, window: int, name: str) -> None:
-    change.change(
-        "INSERT OR IGNORE INTO outcome (task_id, window, name, report_id, slots, sealed_to, "
-        f"envelope) SELECT task_id, window, ?, report_id, slots, sealed_to, envelope {_WAITING} "
-        "ORDER BY name LIMIT 1",
-        (name, task_id, window, name),
-    )
+
+def _sync(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

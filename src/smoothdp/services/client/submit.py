@@ -1,110 +1,213 @@
-"""A client's report on its way: sealed to the shuffler's key, sent until it is acknowledged."""
+"""A report on its way: card, tokens, sealed report; every step again until it is done."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import httpx
 
-from smoothdp.services.client.client import Client
-from smoothdp.services.wire.calls import Outcome, ServiceError, Unreachable, ask
-from smoothdp.services.wire.hybrid import PublicKey
+from smoothdp.errors import InvalidData, SmoothdpError
+from smoothdp.services.client.client import Client, checked_card
+from smoothdp.services.client.outcomes import DRAWN, ENDED, FINAL, SENT
+from smoothdp.services.formats.task import Task
+from smoothdp.services.wire.calls import Answer, ServiceError, Unreachable, ask
 
-_REMEDIES = {
-    Outcome.UNAUTHORIZED.value: "Ask who runs the shuffler for a token of this task",
-    Outcome.UNKNOWN_TASK.value: "Check the address: this shuffler serves another task",
-    Outcome.CLOSED.value: "Send in the next window",
-    Outcome.TOO_EARLY.value: "Set this machine's clock right",
-    Outcome.QUOTA.value: "A report of this token was taken in this window; send in the next",
+TOKEN_REQUESTS = "application/vnd.esa.token-requests"
+SEALED_REPORT = "application/vnd.esa.sealed-report"
+USED = (
+    "This invitation was used in this window, from another device or by somebody else. Finish "
+    "there, or take part in the next window"
+)
+_MOST_WAIT = 310.0
+_NEXT = "Take part in the next window"
+_CLOCK = "Set this machine's clock right, or wait for the window to begin"
+_ISSUER = {
+    401: "Ask who runs the analyser for an invitation of this task",
+    404: "This window has no card, or another issuer serves the task; check the address",
+    409: USED,
+    410: f"The window is over. {_NEXT}",
+    425: _CLOCK,
+    429: f"The issuer has answered this request six times. {_NEXT}",
 }
+_SHUFFLER = {
+    401: "Ask who runs the shuffler for a pass of this task",
+    403: "The shuffler does not take the tokens: tell who runs the analyser and the shuffler",
+    404: "This shuffler has another card for the window, or serves another task",
+    409: (
+        "Another report came with this pass in this window, or this report with another pass. "
+        f"Give the pass of before, or: {_NEXT}"
+    ),
+    410: f"The window is over. {_NEXT}",
+    425: _CLOCK,
+    429: f"Too many reports of this pass were not good. {_NEXT}",
+}
+Pause = Callable[[float], None]
 
 
 def submit(
     client: Client,
     datum: Any,
     *,
-    http: httpx.Client,
-    token: str,
+    shuffler: httpx.Client,
+    pass_secret: str,
+    issuer: httpx.Client | None = None,
+    invitation: str = "",
+    caches: Sequence[httpx.Client] = (),
     window: int | None = None,
     attempts: int = 5,
-    pause: Callable[[float], None] = time.sleep,
-) -> None:
-    """Send a datum once for the present window; send the same again until it is acknowledged.
+    pause: Pause = time.sleep,
+) -> int:
+    """Take part in a window: draw, ask for tokens, hand in; return the window.
+
+    Calling again goes on where it stopped: with the same slots, the same request, the same
+    report under a fresh seal. Nothing goes to the shuffler before all tokens are good.
+
+    Args:
+        client: who takes part.
+        datum: as the protocol takes it; without a meaning once something is stored.
+        shuffler: a connection to the shuffler.
+        pass_secret: the shuffler's secret of this person.
+        issuer: a connection to the issuer, if the task has one.
+        invitation: the issuer's secret of this person.
+        caches: where else to ask for the card, before the issuer.
+        window: the present one by default.
+        attempts: how often each request is made.
+        pause: waits so many seconds.
 
     Raises:
-        InvalidData: a datum outside the task's domain.
-        ServiceError: the shuffler refused it, or did not answer; calling again is safe.
-
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from smoothdp.services import (
-    ...     OutcomeStore, PrivateKey, ShufflerParty, connect, create_task, issue_tokens,
-    ...     on_loopback, write_parties,
-    ... )
-    >>> key = PrivateKey.generate()
-    >>> task = create_task("boolean_sum", epsilon="1", delta="1e-6", min_batch=500,
-    ...     analyzer_key=key.public)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     directory = write_parties(Path(folder), task, key).shuffler
-    ...     (token,) = issue_tokens(directory, 1)
-    ...     party = ShufflerParty.from_directory(directory)
-    ...     outcomes = OutcomeStore(Path(folder, "outcomes.sqlite"))
-    ...     app = party.app("https://analyzer.example")
-    ...     with on_loopback(app) as address, connect(address) as http:
-    ...         submit(Client(task, outcomes), 1, http=http, token=token)
-    ...     party.shuffler.totals()["accepted"]
-    ...     outcomes.close()
-    ...     party.shuffler.storage.close()
-    1
+        InvalidData: a datum outside the task's domain, a card or token that is not good.
+        ServiceError: a service refused, or did not answer; calling again is safe.
     """
-    path = f"/v1/tasks/{client.task.task_id.hex()}/reports"
+    task = client.task
     at = client.window_now() if window is None else window
+    if task.issuer is not None and issuer is None:
+        raise InvalidData(
+            expected="a connection to the issuer of the task",
+            got="none",
+            remedy=f"Connect to {task.issuer.url}",
+        )
+    path = f"{task.task_id.hex()}/{at}"
+    kept = client.kept(at)
+    if kept is None:
+        sources = [*caches, shuffler if issuer is None else issuer]
+        card = fetch_card(sources, task=task, window=at, attempts=attempts, pause=pause)
+        kept = client.take_part(datum, card=card, window=at)
+    if kept.state == DRAWN:
+        assert issuer is not None
+        request = client.token_request(at)
+        tokens = _until_answered(
+            lambda: ask(
+                *(issuer, "POST", f"/v2/tokens/{path}"),
+                token=invitation,
+                body=request,
+                media_type=TOKEN_REQUESTS,
+            ),
+            wanted=200,
+            expected="the issuer to answer",
+            remedies=_ISSUER,
+            attempts=attempts,
+            pause=pause,
+        )
+        client.finish(at, tokens.body)
+        kept = client.kept(at)
+        assert kept is not None
+    if kept.state == FINAL:
+        _until_answered(
+            lambda: ask(
+                *(shuffler, "POST", f"/v2/reports/{path}"),
+                token=pass_secret,
+                body=client.sealed_report(at),
+                media_type=SEALED_REPORT,
+            ),
+            wanted=202,
+            expected="the shuffler to take the report",
+            remedies=_SHUFFLER,
+            attempts=attempts,
+            pause=pause,
+        )
+        client.accepted(at)
+    elif kept.state != SENT:
+        ended = kept.state == ENDED
+        raise InvalidData(
+            expected="a window that is not over for this person",
+            got="one whose tokens were refused" if ended else "one that was destroyed here",
+            remedy=f"Nothing was sent now. {_NEXT}",
+        )
+    return at
+
+
+def fetch_card(
+    sources: Sequence[httpx.Client],
+    *,
+    task: Task,
+    window: int,
+    attempts: int = 5,
+    pause: Pause = time.sleep,
+) -> bytes:
+    """Return the signed card of a window from the first source that has a good one.
+
+    Raises:
+        ServiceError: the last source has none.
+        InvalidData: the last source has one that is not good.
+    """
+    problem: SmoothdpError = InvalidData(
+        expected="somewhere to ask for the card", got="nowhere", remedy="Give a connection"
+    )
+    for source in sources:
+        request = partial(ask, source, "GET", f"/v2/tasks/{task.task_id.hex()}/cards/{window}")
+        try:
+            card = _until_answered(
+                request,
+                wanted=200,
+                expected=f"the card of window {window}",
+                remedies={404: "There is no card of this window yet, or it is over"},
+                attempts=attempts,
+                pause=pause,
+            ).body
+            checked_card(card, task, window)
+        except (ServiceError, InvalidData) as error:
+            problem = error
+            continue
+        return card
+    raise problem
+
+
+def _until_answered(
+    request: Callable[[], Answer],
+    *,
+    wanted: int,
+    expected: str,
+    remedies: dict[int, str],
+    attempts: int,
+    pause: Pause,
+) -> Answer:
+    """Make a request until it has the wanted answer, or one that another attempt cannot mend."""
     problem = ServiceError(
         expected="an attempt to send",
         got=f"attempts={attempts}",
         remedy="Give attempts of at least 1",
     )
+    waited = False
     for attempt in range(attempts):
         if attempt:
             pause(min(30.0, 0.2 * 2**attempt))
         try:
-            envelope = client.envelope(datum, shuffler_key=shuffler_key(http), window=at)
-            answer = ask(http, "POST", path, token=token, body=envelope)
+            answer = request()
+            if answer.status == 425 and not waited and (answer.seconds or _MOST_WAIT) < _MOST_WAIT:
+                # It names a time: for a clock a little ahead of its own.
+                waited = True
+                pause(answer.seconds or 0.0)
+                answer = request()
         except Unreachable as error:
             problem = error
             continue
-        if answer.status == Outcome.ACCEPTED.value:
-            client.accepted(at)
-            return
-        remedy = _REMEDIES.get(answer.status, "Try again: the same report is sent")
-        problem = ServiceError(
-            expected="the shuffler to take the report", got=answer.words(), remedy=remedy
-        )
-        if answer.status < 500 and answer.status not in (Outcome.OUTDATED_KEY.value, 408):
+        if answer.status == wanted:
+            return answer
+        remedy = remedies.get(answer.status, "Try again: the same is sent")
+        problem = ServiceError(expected=expected, got=answer.words(), remedy=remedy)
+        if answer.status < 500 and answer.status != 408:
             break
     raise problem
-
-
-def shuffler_key(http: httpx.Client) -> tuple[int, PublicKey]:
-    """Ask the shuffler which key to seal to."""
-    answer = ask(http, "GET", "/v1/keys")
-    if answer.status >= 500:
-        raise Unreachable(
-            expected="the shuffler's key", got=answer.words(), remedy="Try again later"
-        )
-    if answer.status != 200:
-        raise ServiceError(
-            expected="the shuffler's key", got=answer.words(), remedy="Check the address"
-        )
-    document = answer.document()
-    key_id, public = document.get("key_id"), document.get("public_key")
-    try:
-        if not isinstance(key_id, int) or not 0 <= key_id < 256:
-            raise ValueError
-        return key_id, PublicKey.from_bytes(bytes.fromhex(str(public)))
-    except ValueError:
-        raise ServiceError(
-            expected="the shuffler's key", got="something else", remedy="Check the address"
-        ) from None

@@ -17,10 +17,10 @@ from pathlib import Path
 
 from starlette.applications import Starlette
 
-from smoothdp.services.analyzer.windows.analyzer_party import WindowAnalyzerParty
+from smoothdp.services.analyzer.analyzer_party import AnalyzerParty
 from smoothdp.services.issuer.issuer_party import IssuerParty
 from smoothdp.services.operations.clock_guard import ClockGuard, seconds_since_boot
-from smoothdp.services.shuffler.windows.shuffler_party import WindowShufflerParty
+from smoothdp.services.shuffler.shuffler_party import ShufflerParty
 from smoothdp.services.wire.calls import ServiceError
 from smoothdp.services.wire.running import on_loopback
 
@@ -104,12 +104,12 @@ def party_app(role: str, directory: Path, clocks: MovedClocks, analyzer_url: str
     """Return the application of a party with these clocks."""
     guard = ClockGuard(wall=clocks.wall, boot=clocks.boot)
     if role == "analyzer":
-        party = WindowAnalyzerParty.from_directory(directory, clocks=guard)
+        party = AnalyzerParty.from_directory(directory, clocks=guard)
         return party.app(work_seconds=_WORK_SECONDS)
     if role == "issuer":
         issuer = IssuerParty.from_directory(directory, clocks=guard)
         return issuer.app(analyzer_url, work_seconds=_WORK_SECONDS)
-    shuffler = WindowShufflerParty.from_directory(directory, clocks=guard)
+    shuffler = ShufflerParty.from_directory(directory, clocks=guard)
     return shuffler.app(analyzer_url, work_seconds=_WORK_SECONDS)
 
 

@@ -170,14 +170,14 @@ def read_callers(directory: Path) -> dict[str, str]:
     return {str(name): str(value) for name, value in document.items()}
 
 
-def read_window_task(path: Path) -> Task:
-    """Return the task of format 2 in a file or directory.
+def read_task(path: Path) -> Task:
+    """Return the task in a file or directory.
 
     Raises:
         InvalidData: no such file, or something else in it.
         InvalidParameter: a task with a field outside its domain.
 
-    >>> read_window_task(Path("smokers"))  # doctest: +SKIP
+    >>> read_task(Path("smokers"))  # doctest: +SKIP
     """
     file = path / TASK_FILE if path.is_dir() else path
     try:
@@ -188,22 +188,6 @@ def read_window_task(path: Path) -> Task:
             got=reason(error),
             remedy="Copy the task.json that smoothdp task create made to it",
         ) from None
-
-
-def task_format(path: Path) -> int:
-    """Return 2 for the file or directory of a task of format 2, else 1.
-
-    What is no task at all raises nothing here: whoever reads it refuses it.
-
-    >>> task_format(Path("nowhere"))
-    1
-    """
-    file = path / TASK_FILE if path.is_dir() else path
-    try:
-        document = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return 1
-    return 2 if isinstance(document, dict) and document.get("format") == 2 else 1
 
 
 def revoke_tokens(directory: Path, texts: Sequence[str]) -> int:
@@ -222,7 +206,7 @@ def revoke_tokens(directory: Path, texts: Sequence[str]) -> int:
     >>> revoke_tokens(Path("issuer"), ["0" * 96])  # doctest: +SKIP
     """
     use, key = _maker(directory)
-    task_id = read_window_task(directory).task_id
+    task_id = read_task(directory).task_id
     found = [check_secret(text, key=key, use=use, task_id=task_id) for text in texts]
     people = [identity for identity in found if identity is not None]
     if len(people) != len(texts):

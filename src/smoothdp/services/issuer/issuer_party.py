@@ -12,7 +12,7 @@ from starlette.applications import Starlette
 from smoothdp.errors import InvalidData, MissingExtra
 from smoothdp.exact.parameters.numbers import exact_int
 from smoothdp.services.faults import Reach, pass_by
-from smoothdp.services.formats.party_files import read_window_task
+from smoothdp.services.formats.party_files import read_task
 from smoothdp.services.formats.secrets import Secret
 from smoothdp.services.formats.signing import SigningKey
 from smoothdp.services.formats.task import Task
@@ -67,7 +67,7 @@ class IssuerParty:
     """The issuer of one task, with what it needs to reach the analyser.
 
     >>> import tempfile
-    >>> from smoothdp.services.formats.agreeing import agree_on_one_host
+    >>> from smoothdp.services.formats.design.agreeing import agree_on_one_host
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     task = agree_on_one_host(Path(folder), "boolean_sum", epsilon="1", delta="1e-6",
     ...         min_batch=300, issuer_url="http://127.0.0.1:8603", origin="127.0.0.1")
@@ -96,7 +96,7 @@ class IssuerParty:
             InvalidData: no directory of an issuer, one that others can read, the key of
                 another task, or a task without an issuer.
         """
-        task = read_window_task(directory)
+        task = read_task(directory)
         secrets = read_secret(directory / SECRETS_FILE, _SECRETS)
         sign_key = SigningKey.from_bytes(bytes.fromhex(secrets["sign_key"]))
         if task.issuer is None or task.issuer.sign_key != sign_key.public.hex:
@@ -269,7 +269,7 @@ def issue_invitations(directory: Path, count: int) -> list[str]:
         InvalidParameter: a count that is negative or not whole.
 
     >>> import tempfile
-    >>> from smoothdp.services.formats.agreeing import agree_on_one_host
+    >>> from smoothdp.services.formats.design.agreeing import agree_on_one_host
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     task = agree_on_one_host(Path(folder), "boolean_sum", epsilon="1", delta="1e-6",
     ...         min_batch=300, issuer_url="http://127.0.0.1:8603", origin="127.0.0.1")
@@ -278,7 +278,7 @@ def issue_invitations(directory: Path, count: int) -> list[str]:
     [96, 96]
     """
     n_people = exact_int(count, name="count", minimum=0)
-    task = read_window_task(directory)
+    task = read_task(directory)
     key = read_secret(directory / SECRETS_FILE, ("invitation_key",))["invitation_key"]
     return [
         Secret.issue(bytes.fromhex(key), use="invitation", task_id=task.task_id).text

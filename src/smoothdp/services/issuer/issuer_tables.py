@@ -24,4 +24,5 @@ CREATE TABLE IF NOT EXISTS served (
   task_id BLOB, window INTEGER, statement BLOB NOT NULL, sent INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (task_id, window)) WITHOUT ROWID;
 """
-ISSUER_SCHEMA = Schema((_FIRST,))
+ISSUER_SCHEMA = Schema((_FIRST,), first=2)
+"""The number that the tables of all parties begin with: esa/1 had no issuer."""

@@ -9,7 +9,6 @@ import httpx
 
 from smoothdp.services.faults import Reach
 from smoothdp.services.operations.logs import Cause, PutOff
-from smoothdp.services.shuffler.shuffler import Shuffler
 from smoothdp.services.shuffler.shuffler_tables import DELIVERED, PURGED, SEALED
 from smoothdp.services.store.storage import Storage
 from smoothdp.services.wire.calls import ServiceError, ask
@@ -36,10 +35,8 @@ class DeliveryRefused(Exception):
     """The analyser refuses a batch for good: the batch is kept, and an operator must look."""
 
 
-def deliver_batches(shuffler: Delivering, put: Put, *, root: str = "/v1") -> int:
+def deliver_batches(shuffler: Delivering, put: Put) -> int:
     """Offer every sealed batch and purge those acknowledged; return how many were.
-
-    ``root`` begins the paths of the protocol's version.
 
     A request or an answer that is lost leaves the batch as it is: it is offered again with
     the same bytes, which the analyser takes once.
@@ -53,7 +50,7 @@ def deliver_batches(shuffler: Delivering, put: Put, *, root: str = "/v1") -> int
     refused: list[str] = []
     for batch_id, header in rows:
         try:
-            _offer_batch(shuffler, put, f"{root}/batches/{bytes(batch_id).hex()}", batch_id, header)
+            _offer_batch(shuffler, put, f"/v2/batches/{bytes(batch_id).hex()}", batch_id, header)
         except DeliveryRefused as error:
             refused.append(str(error))
     purge_delivered(shuffler)
@@ -115,15 +112,3 @@ def putting(http: httpx.Client, token: str) -> Put:
             raise OSError(str(error)) from None
 
     return put
-
-
-def oldest_undelivered(shuffler: Shuffler) -> float | None:
-    """Return for how many seconds the oldest batch might have gone, or None if none waits."""
-    waiting = [
-        shuffler.clock() - (window + 1) * task.window_seconds - task.grace_seconds
-        for task_id, window in shuffler.storage.read(
-            "SELECT task_id, window FROM batch WHERE state = ?", (SEALED,)
-        )
-        if (task := shuffler.tasks.get(bytes(task_id))) is not None
-    ]
-    return max(waiting, default=None)

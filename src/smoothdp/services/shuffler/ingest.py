@@ -1,191 +1,106 @@
-"""A group of reports against what is stored: read at once, judged in turn, written at once.
+"""A group of opened reports against what is stored: one statement stores, one reads what became.
 
-A database that is reached over a wire answers a group as fast as a single report.
+A pass sends one report in a window, a report is of one pass; a repeated one is answered as the
+first was. Reports that arrive beside each other, in other processes too, are told apart by the
+two unique keys of the table alone.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
 
 from smoothdp.services.shuffler.shuffler_tables import OPEN
 from smoothdp.services.store.storage import Transaction
-from smoothdp.services.wire.batch import MOST_SLOTS_OF_BATCH
-from smoothdp.services.wire.calls import Outcome
-from smoothdp.services.wire.envelope import Header
-from smoothdp.services.wire.task import Task
-from smoothdp.services.wire.tokens import new_secret, tag
 
 TaskWindow = tuple[bytes, int]
 """A task and a window of it."""
 
-SEEN = "SELECT 1 FROM seen WHERE key_id = ? AND envelope_id = ?"
+HELD = "SELECT report_id FROM pending WHERE task_id = ? AND window = ? AND sender_tag = ?"
+_ADD = (
+    "INSERT OR IGNORE INTO pending (task_id, window, sender_tag, report_id, slots) "
+    "VALUES (?, ?, ?, ?, ?)"
+)
+_NAMES = (2, 3)
+"""Of the values above, those that tell reports apart."""
+_IS_OPEN = "SELECT 1 FROM collecting WHERE task_id = ? AND window = ? AND state = ?"
+STATE = "SELECT state FROM collecting WHERE task_id = ? AND window = ?"
+
+
+class Taken(Enum):
+    """What became of a report, with its HTTP status."""
+
+    ACCEPTED = 202
+    MALFORMED = 400
+    UNAUTHORIZED = 401
+    UNSIGNED = 403
+    UNKNOWN = 404
+    OTHER_REPORT = 409
+    CLOSED = 410
+    TOO_EARLY = 425
+    TOO_MANY_UNSIGNED = 429
+    LATER = 503
 
 
 @dataclass(frozen=True, slots=True)
 class OpenedReport:
-    """An envelope whose outer layer was opened, and who sent it."""
+    """A report whose outer layer was opened and whose signatures are good.
 
-    client: bytes
-    header: Header
-    mark: bytes
-    report_id: bytes
-    slots: bytes
-
-    @property
-    def task_window(self) -> TaskWindow:
-        """Return its task and window."""
-        return self.header.task_id, self.header.window
-
-
-@dataclass(slots=True)
-class _Group:
-    """What bears on a group: rows that are stored, and rows that are to be."""
-
-    held: dict[TaskWindow, int]
-    quotas: dict[tuple[TaskWindow, bytes], bytes]
-    reports: set[tuple[TaskWindow, bytes]]
-    seen: set[tuple[int, bytes]] = field(default_factory=set)
-    counts: Counter[tuple[TaskWindow, str]] = field(default_factory=Counter)
-    new_seen: list[tuple[int, bytes]] = field(default_factory=list)
-    new_quotas: list[tuple[bytes, int, bytes, bytes]] = field(default_factory=list)
-    new_pending: list[tuple[bytes, int, bytes, bytes]] = field(default_factory=list)
-
-
-def store_group(
-    change: Transaction,
-    group: Sequence[OpenedReport],
-    *,
-    tasks: Mapping[bytes, Task],
-    now: Callable[[], float],
-) -> list[Outcome]:
-    """Store what of a group is to be stored, in its order; return what became of each.
-
-    The statements are as many for a thousand reports as for one.
+    Attributes:
+        sender_tag: whose pass it came with; nobody can link it to the pass once the window's
+            key is erased.
+        records: its slots, each with its signature if there is an issuer.
     """
-    keys = {
-        int(row[0]) for row in change.execute("SELECT id FROM outer_key WHERE secret IS NOT NULL")
-    }
-    outcomes = [Outcome.ACCEPTED] * len(group)
-    fresh: list[int] = []
-    taken = change.execute_many(SEEN, [(item.header.key_id, item.mark) for item in group])
-    for i, item in enumerate(group):
-        if item.header.key_id not in keys:
-            outcomes[i] = Outcome.OUTDATED_KEY
-        elif not taken[i]:
-            fresh.append(i)
-    windows = {
-        task_window: _open_window(change, task_window, tasks[task_window[0]], now())
-        for task_window in {group[i].task_window for i in fresh}
-    }
-    marked: list[tuple[int, bytes, bytes]] = []
-    for i in fresh:
-        item, tag_key = group[i], windows[group[i].task_window]
-        if isinstance(tag_key, Outcome):
-            outcomes[i] = tag_key
-        else:
-            sender = tag(tag_key, b"sender", item.client)
-            marked.append((i, sender, tag(tag_key, b"report", item.report_id)))
-    if marked:
-        state = _read_group(change, group, marked)
-        for i, sender, report in marked:
-            outcomes[i] = _judge(state, group[i], tasks[group[i].task_window[0]], sender, report)
-        _write_group(change, state)
-    return outcomes
+
+    task_window: TaskWindow
+    sender_tag: bytes
+    report_id: bytes
+    records: bytes
 
 
-def _open_window(
-    change: Transaction, task_window: TaskWindow, task: Task, now: float
-) -> bytes | Outcome:
-    """Return the key of the window's sender marks, or why it takes no reports."""
-    rows = change.execute(
-        "SELECT state, tag_key FROM collecting WHERE task_id = ? AND window = ?", task_window
-    )
-    if rows and rows[0][0] != OPEN:
-        return Outcome.CLOSED
-    if now < task_window[1] * task.window_seconds:
-        return Outcome.TOO_EARLY
-    if now >= (task_window[1] + 1) * task.window_seconds + task.grace_seconds:
-        return Outcome.CLOSED
-    if rows:
-        return bytes(rows[0][1])
-    key = new_secret()
-    change.change(
-        "INSERT INTO collecting (task_id, window, state, tag_key) VALUES (?, ?, ?, ?)",
-        (*task_window, OPEN, key),
-    )
-    return key
+def store_group(change: Transaction, group: Sequence[OpenedReport]) -> list[Taken]:
+    """Store what of a group is to be stored; return what became of each.
+
+    The statements are as many for a thousand reports as for one. Others may store, and one may
+    seal, meanwhile: a window is open or not when its reports are added, and until they are
+    committed; what was not added is read again.
+    """
+    answers = [Taken.ACCEPTED] * len(group)
+    for window in sorted({item.task_window for item in group}):
+        # Those who add the same rows do it in the same order: they wait, but not in a circle.
+        places = sorted(
+            (place for place, item in enumerate(group) if item.task_window == window),
+            key=lambda place: group[place].sender_tag,
+        )
+        items = [group[place] for place in places]
+        added = change.add_many(
+            _ADD,
+            [(*window, item.sender_tag, item.report_id, item.records) for item in items],
+            held=(_IS_OPEN, (*window, OPEN)),
+            names=_NAMES,
+        )
+        rest = [place for place, new in zip(places, added, strict=True) if not new]
+        if not rest:
+            continue
+        held = change.execute_many(HELD, [(*window, group[place].sender_tag) for place in rest])
+        is_open = change.execute(STATE, window) == [(OPEN,)]
+        for place, rows in zip(rest, held, strict=True):
+            taken = what_became(rows, group[place].report_id)
+            answers[place] = taken if is_open or rows else Taken.CLOSED
+    return answers
 
 
-def _read_group(
-    change: Transaction, group: Sequence[OpenedReport], marked: Sequence[tuple[int, bytes, bytes]]
-) -> _Group:
-    senders = [(group[i].task_window, sender) for i, sender, _ in marked]
-    reports = [(group[i].task_window, group[i].report_id) for i, _, _ in marked]
-    earlier = change.execute_many(
-        "SELECT report_tag FROM quota WHERE task_id = ? AND window = ? AND sender_tag = ?",
-        [(*task_window, sender) for task_window, sender in senders],
-    )
-    pending = change.execute_many(
-        "SELECT 1 FROM pending WHERE task_id = ? AND window = ? AND report_id = ?",
-        [(*task_window, report_id) for task_window, report_id in reports],
-    )
-    return _Group(
-        held={
-            task_window: read_counter(change, task_window, "accepted")
-            for task_window, _ in set(senders)
-        },
-        quotas={key: bytes(rows[0][0]) for key, rows in zip(senders, earlier, strict=True) if rows},
-        reports={key for key, rows in zip(reports, pending, strict=True) if rows},
-    )
+def what_became(held: Sequence[tuple[bytes, ...]], report_id: bytes) -> Taken:
+    """Return the answer to a report, from the report that its pass has in the window.
 
+    Without any, the same report came with another pass: one of the two copied it.
 
-def _judge(state: _Group, item: OpenedReport, task: Task, sender: bytes, report: bytes) -> Outcome:
-    """Return what becomes of a report, after those before it in the group."""
-    task_window, seal = item.task_window, (item.header.key_id, item.mark)
-    if seal in state.seen:
-        return Outcome.ACCEPTED
-    earlier = state.quotas.get((task_window, sender))
-    if earlier is not None and earlier != report:
-        state.counts[task_window, "over quota"] += 1
-        return Outcome.QUOTA
-    if earlier is not None:
-        # The same report, sealed anew: for a new key, or because the answer was lost.
-        state.counts[task_window, "repeated"] += 1
-    else:
-        if (state.held[task_window] + 1) * task.slots > MOST_SLOTS_OF_BATCH:
-            return Outcome.FULL
-        if (task_window, item.report_id) in state.reports:
-            # Two senders with one 128-bit number: one of them copied it.
-            state.counts[task_window, "over quota"] += 1
-            return Outcome.QUOTA
-        state.held[task_window] += 1
-        state.counts[task_window, "accepted"] += 1
-        state.quotas[task_window, sender] = report
-        state.reports.add((task_window, item.report_id))
-        state.new_quotas.append((*task_window, sender, report))
-        state.new_pending.append((*task_window, item.report_id, item.slots))
-    state.seen.add(seal)
-    state.new_seen.append(seal)
-    return Outcome.ACCEPTED
-
-
-def _write_group(change: Transaction, state: _Group) -> None:
-    change.change_many(
-        "INSERT INTO pending (task_id, window, report_id, slots) VALUES (?, ?, ?, ?)",
-        state.new_pending,
-    )
-    change.change_many(
-        "INSERT INTO quota (task_id, window, sender_tag, report_tag) VALUES (?, ?, ?, ?)",
-        state.new_quotas,
-    )
-    change.change_many("INSERT INTO seen (key_id, envelope_id) VALUES (?, ?)", state.new_seen)
-    for (task_window, reason), n in state.counts.items():
-        add_to_counter(change, task_window, reason, n)
-
-
-# ---- counts that hide everything but totals -----------------------------------------------
+    >>> what_became([(b"one",)], b"one").name, what_became([(b"one",)], b"two").name
+    ('ACCEPTED', 'OTHER_REPORT')
+    """
+    same = bool(held) and bytes(held[0][0]) == report_id
+    return Taken.ACCEPTED if same else Taken.OTHER_REPORT
 
 
 def add_to_counter(change: Transaction, task_window: TaskWindow, reason: str, n: int) -> None:
@@ -195,12 +110,3 @@ def add_to_counter(change: Transaction, task_window: TaskWindow, reason: str, n:
         "ON CONFLICT (task_id, window, reason) DO UPDATE SET n = counter.n + excluded.n",
         (*task_window, reason, n),
     )
-
-
-def read_counter(change: Transaction, task_window: TaskWindow, reason: str) -> int:
-    """Return a counter of a window."""
-    rows = change.execute(
-        "SELECT n FROM counter WHERE task_id = ? AND window = ? AND reason = ?",
-        (*task_window, reason),
-    )
-    return int(rows[0][0]) if rows else 0

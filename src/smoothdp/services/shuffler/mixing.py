@@ -21,7 +21,7 @@ import numpy as np
 
 from smoothdp.errors import OutOfReach
 from smoothdp.exact.random.entropy import SystemRandom
-from smoothdp.services.wire.envelope import SLOT_BYTES
+from smoothdp.services.formats.slots import SLOT_BYTES
 from smoothdp.shuffle import UniformShuffler
 from smoothdp.types import ByteArray
 

@@ -1,7 +1,8 @@
 """The poll page that a shuffler serves: files, the question, and published results.
 
-The page randomises and seals in the participant's browser; what it sends is an envelope as
-any client's. It is built from `browser/` and asks nothing of any other host.
+The page is a client as any other: it randomises and seals in the participant's browser, asks the
+issuer for tokens, and hands a sealed report in. It is built from `browser/` and asks nothing of
+any host but this one and the issuer of the task.
 """
 
 from __future__ import annotations
@@ -10,29 +11,21 @@ import asyncio
 import json
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from urllib.parse import urlsplit
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from smoothdp.errors import InvalidParameter
-from smoothdp.services.wire.task import Task
+from smoothdp.services.formats.reading import DecodeError
+from smoothdp.services.formats.result import SignedResult
+from smoothdp.services.formats.task import Task
 
 PUBLISHED = "published"
-"""The folder of results that are shown, one JSON file each, as the collector fetched them."""
+"""The folder of results that are shown, one file each, as the analyser signed them."""
 
 _TYPES = {"poll.js": "text/javascript", "poll.css": "text/css"}
-_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
-    "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
-_HEADERS = {
-    "content-security-policy": _POLICY,
-    "referrer-policy": "no-referrer",
-    "x-content-type-options": "nosniff",
-    "cache-control": "no-cache",
-}
 _MOST_RESULT_BYTES = 1 << 22
 
 
@@ -42,24 +35,25 @@ def poll_routes(
     """Return the routes of a task's poll page.
 
     Args:
+        task: what is collected; its issuer's address is where the page asks for card and tokens.
         question: what participants are asked, in their words.
         published: folder of released results (`PUBLISHED` in the shuffler's directory); made,
             for its owner alone, where it is not there.
-        one_host: whether the page says that both services run on one computer.
+        one_host: whether the page says that all services run on one computer.
 
     Raises:
         InvalidParameter: no question, or a folder that cannot be made.
 
-    >>> from smoothdp.services import PrivateKey, create_task
-    >>> key = PrivateKey.generate().public
-    >>> task = create_task(
-    ...     "boolean_sum", analyzer_key=key, epsilon="1", delta="1e-6", min_batch=1000
-    ... )
     >>> import tempfile
+    >>> from smoothdp.services.formats.design.task_request import create_task
+    >>> from smoothdp.services.formats.signing import SigningKey
+    >>> task = create_task("boolean_sum", epsilon="1", delta="1e-6", min_batch=200,
+    ...     analyzer_sign_key=SigningKey.generate().public, origin="analyzer.example",
+    ...     shuffler_sign_key=SigningKey.generate().public, issuer=None, proof="none")
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     routes = poll_routes(task, "Tea?", Path(folder) / PUBLISHED)
-    >>> len(routes) > 1
-    True
+    >>> len(routes)
+    4
     """
     if not question.strip():
         raise InvalidParameter(
@@ -72,22 +66,28 @@ def poll_routes(
     folder = files("smoothdp.services.shuffler") / "poll_page"
     page = (folder / "poll.html").read_bytes()
     assets = {file: (folder / file).read_bytes() for file in _TYPES}
+    headers = {
+        "content-security-policy": page_policy(task),
+        "referrer-policy": "no-referrer",
+        "x-content-type-options": "nosniff",
+        "cache-control": "no-cache",
+    }
 
     async def poll(_: Request) -> Response:
-        return Response(page, media_type="text/html", headers=_HEADERS)
+        return Response(page, media_type="text/html", headers=headers)
 
     async def asset(request: Request) -> Response:
         file = request.path_params["file"]
         if file not in assets:
             return PlainTextResponse("not here", 404)
-        return Response(assets[file], media_type=_TYPES[file], headers=_HEADERS)
+        return Response(assets[file], media_type=_TYPES[file], headers=headers)
 
     async def about(_: Request) -> Response:
-        return JSONResponse({"question": question, "one_host": one_host}, headers=_HEADERS)
+        return JSONResponse({"question": question, "one_host": one_host}, headers=headers)
 
     async def results(_: Request) -> Response:
-        documents = await asyncio.to_thread(published_results, published, name)
-        return JSONResponse(documents, headers=_HEADERS)
+        signed = await asyncio.to_thread(published_results, published, task)
+        return JSONResponse([json.loads(one.encode()) for one in signed], headers=headers)
 
     return [
         Route(f"/poll/{name}", poll),
@@ -97,23 +97,58 @@ def poll_routes(
     ]
 
 
-def published_results(folder: Path, task_id: str) -> list[dict[str, Any]]:
-    """Return the published results of a task, oldest window first; other files are passed by."""
-    documents = []
+def page_policy(task: Task) -> str:
+    """Return the page's content security policy: it may ask its own host and the task's issuer.
+
+    No quote, space or semicolon can come from the task: the origin is scheme, host and port.
+
+    >>> from types import SimpleNamespace
+    >>> issuer = SimpleNamespace(url="https://issuer.example/esa")
+    >>> page_policy(SimpleNamespace(issuer=issuer)).split("; ")[3]
+    "connect-src 'self' https://issuer.example"
+    """
+    asked = "'self'" if task.issuer is None else f"'self' {_origin(task.issuer.url)}"
+    return (
+        f"default-src 'none'; script-src 'self'; style-src 'self'; connect-src {asked}; "
+        "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )
+
+
+def _origin(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+        port = "" if parts.port is None else f":{parts.port}"
+    except ValueError:
+        parts, port = urlsplit(""), ""
+    host = parts.hostname or ""
+    if not host.isascii() or not host.replace("-", "").replace(".", "").isalnum():
+        raise InvalidParameter(
+            expected="an issuer whose address has a host by name, such as https://issuer.example",
+            got="another address",
+            remedy="Make the task with an issuer that a browser can reach",
+        )
+    return f"{parts.scheme}://{host}{port}"
+
+
+def published_results(folder: Path, task: Task) -> list[SignedResult]:
+    """Return the published results of a task, oldest window first; other files are passed by.
+
+    Only what the task's analyser signed is a result.
+    """
+    found = []
     for path in folder.glob("*.json"):
         try:
             if path.stat().st_size > _MOST_RESULT_BYTES:
                 continue
-            document = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            signed = SignedResult.decode(path.read_bytes())
+            document = signed.document
+        except (OSError, ValueError, DecodeError):
             continue
-        if (
-            isinstance(document, dict)
-            and document.get("task_id") == task_id
-            and type(document.get("window")) is int
-        ):
-            documents.append(document)
-    return sorted(documents, key=lambda document: document["window"])
+        window = document.get("window")
+        mine = document.get("task_id") == task.task_id.hex() and type(window) is int
+        if mine and signed.verify(task.analyzer_key):
+            found.append((window, signed))
+    return [signed for _, signed in sorted(found, key=lambda one: one[0])]
 
 
 def _make(folder: Path) -> None:
@@ -128,31 +163,32 @@ def _make(folder: Path) -> None:
         ) from None
 
 
-def publish(folder: Path, document: dict[str, Any]) -> Path:
+def publish(folder: Path, result: SignedResult) -> Path:
     """Write a released result where the poll page shows it; return the file.
 
     >>> import tempfile
+    >>> from smoothdp.services.formats.signing import SigningKey
+    >>> result = SignedResult.sign({"task_id": "00", "window": 7}, SigningKey.generate())
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     publish(Path(folder), {"task_id": "00", "window": 7}).name
+    ...     publish(Path(folder), result).name
     '7.json'
     """
     _make(folder)
-    path = folder / f"{int(document['window'])}.json"
+    path = folder / f"{int(result.document['window'])}.json"
     before = path.with_suffix(".new")
-    before.write_text(json.dumps(document, indent=2), encoding="utf-8")
+    before.write_bytes(result.encode())
     before.replace(path)
     return path
 
 
-def poll_link(url: str, task: Task, token: str) -> str:
-    """Return a participant's link. What follows # stays in the browser.
+def poll_link(url: str, task: Task, pass_secret: str) -> str:
+    """Return a participant's link with the pass. What follows # stays in the browser.
 
-    >>> from smoothdp.services import PrivateKey, create_task
-    >>> key = PrivateKey.generate().public
-    >>> task = create_task(
-    ...     "boolean_sum", analyzer_key=key, epsilon="1", delta="1e-6", min_batch=1000
-    ... )
-    >>> poll_link("https://poll.example/", task, "a1").endswith("#a1")
-    True
+    The invitation is never in it: a link, mail or page with both makes its maker a party who
+    can break the promise alone.
+
+    >>> from types import SimpleNamespace
+    >>> poll_link("https://poll.example/", SimpleNamespace(task_id=b"\\x01"), "a1")
+    'https://poll.example/poll/01#a1'
     """
-    return f"{url.rstrip('/')}/poll/{task.task_id.hex()}#{token}"
+    return f"{url.rstrip('/')}/poll/{task.task_id.hex()}#{pass_secret}"

@@ -1,242 +1,253 @@
-"""The shuffler: takes envelopes, at most one per sender and window, and never loses one."""
+"""The shuffler: one report a pass and window, opened and checked before it is stored."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+import threading
+from collections import Counter
+from collections.abc import Container, Sequence
+from itertools import repeat
 
-from smoothdp.errors import OutOfReach
 from smoothdp.services.faults import Reach, pass_by
-from smoothdp.services.shuffler.ingest import SEEN, OpenedReport, store_group
-from smoothdp.services.shuffler.shuffler_tables import ACTIVE, DESTROYED, EXPIRED
-from smoothdp.services.store.storage import Storage, Transaction
-from smoothdp.services.wire.calls import Outcome
-from smoothdp.services.wire.envelope import DecodeError, Header, envelope_id, open_envelope
-from smoothdp.services.wire.hybrid import PrivateKey
-from smoothdp.services.wire.task import Task
-from smoothdp.services.wire.tokens import client_of
+from smoothdp.services.formats.card import Card
+from smoothdp.services.formats.reading import DecodeError
+from smoothdp.services.formats.report import Report, open_report, record_bytes
+from smoothdp.services.formats.secrets import check_secret, tag
+from smoothdp.services.formats.signing import SigningKey
+from smoothdp.services.formats.slot_tokens import SlotTokens
+from smoothdp.services.formats.task import Task
+from smoothdp.services.operations.clock_guard import ClockGuard, Verdict
+from smoothdp.services.shuffler.gateway_cards import GatewayCards
+from smoothdp.services.shuffler.ingest import (
+    HELD,
+    OpenedReport,
+    Taken,
+    store_group,
+    what_became,
+)
+from smoothdp.services.shuffler.shuffler_tables import EXPIRED, OPEN, SEALED
+from smoothdp.services.store.erasable_keys import ErasableKeys
+from smoothdp.services.store.storage import Row, Storage
 
-Clock = Callable[[], float]
-_MOST_KEYS = 256
+MOST_UNSIGNED = 5
+"""Reports whose signatures are not good, under one pass in one window, that are looked at."""
 
 
-@dataclass(frozen=True, slots=True)
-class Upload:
-    """An envelope, and the token of who sends it.
-
-    >>> Upload("token", b"envelope").token
-    'token'
-    """
-
-    token: str
-    envelope: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class _Admitted:
-    client: bytes
-    header: Header
-    mark: bytes
-    envelope: bytes
+KEPT_SECONDS = 30 * 86_400
+"""How long marks and counts of a window are kept after its end and grace."""
 
 
 class Shuffler:
-    """Ingest: authenticate, refuse replays, open the outer layer, store, then acknowledge.
+    """Ingest of one task: pass, outer layer, order, repetition, signatures, then the disk.
 
     Args:
         storage: with the tables of `SHUFFLER_SCHEMA`.
-        tasks: the tasks that it serves.
-        issuing_key: what client tokens are made from.
-        clock: seconds; tells only which window it is.
+        task: what it serves.
+        keys: where the gateway keys are, so that they can be erased.
+        sign_key: the one that the task names.
+        pass_key: what passes are made from.
+        clocks: nothing is closed unless two of them agree.
+        revoked: identifiers of passes that count no more.
         reach: called at the named points of `faults.POINTS`.
-
-    >>> import tempfile
-    >>> from smoothdp.services import Client, OutcomeStore, PublicKey, SqliteStorage, create_task
-    >>> from smoothdp.services.shuffler.shuffler_tables import SHUFFLER_SCHEMA
-    >>> from smoothdp.services.wire.tokens import issue_client_token
-    >>> task = create_task("boolean_sum", epsilon="1", delta="1e-6", min_batch=500,
-    ...     analyzer_key=PrivateKey.generate().public)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     storage = SqliteStorage(folder + "/shuffler.sqlite", SHUFFLER_SCHEMA)
-    ...     outcomes = OutcomeStore(folder + "/outcomes.sqlite")
-    ...     shuffler = Shuffler(storage, tasks=[task], issuing_key=b"a secret of 32 bytes")
-    ...     number, public = shuffler.keys.active()
-    ...     client = Client(task, outcomes)
-    ...     envelope = client.envelope(1, shuffler_key=(number, PublicKey.from_bytes(public)))
-    ...     upload = Upload(issue_client_token(b"a secret of 32 bytes", task.task_id), envelope)
-    ...     again = shuffler.accept([upload]) + shuffler.accept([upload])
-    ...     counted = shuffler.totals()["accepted"]
-    ...     storage.close(), outcomes.close()
-    (None, None)
-    >>> [outcome.name for outcome in again], counted
-    (['ACCEPTED', 'ACCEPTED'], 1)
     """
 
     def __init__(
         self,
         storage: Storage,
         *,
-        tasks: Iterable[Task],
-        issuing_key: bytes,
-        clock: Clock = time.time,
+        task: Task,
+        keys: ErasableKeys,
+        sign_key: SigningKey,
+        pass_key: bytes,
+        clocks: ClockGuard,
+        revoked: Container[bytes] = frozenset(),
         reach: Reach = pass_by,
     ) -> None:
-        self.storage = storage
-        self.tasks = {task.task_id: task for task in tasks}
-        self.clock = clock
-        self.reach = reach
-        self.keys = OuterKeys(storage)
-        self._issuing_key = issuing_key
+        self.storage, self.task, self.sign_key = storage, task, sign_key
+        self.clocks, self.reach = clocks, reach
+        self.cards = GatewayCards(storage, keys=keys, task=task, sign_key=sign_key, reach=reach)
+        self.record_bytes = record_bytes(task.signed)
+        self._pass_key, self._revoked = pass_key, revoked
+        self._unsigned: Counter[tuple[int, bytes]] = Counter()
+        self._held: dict[int, int] = {}
+        self._counting = threading.Lock()
 
-    def window_now(self, task: Task) -> int:
-        """Return the number of the window that is open for new reports."""
-        return int(self.clock() // task.window_seconds)
+    # ---- before the body is read ------------------------------------------------------------
 
-    def knows(self, token: str, task_id: bytes) -> bool:
-        """Whether a token is one that this shuffler issued for a task."""
-        return client_of(token, self._issuing_key, task_id) is not None
+    def sender(self, secret: str) -> bytes | None:
+        """Return the identifier of a pass, or None if it is none or was revoked."""
+        identity = check_secret(secret, key=self._pass_key, use="pass", task_id=self.task.task_id)
+        return None if identity is None or identity in self._revoked else identity
 
-    def accept(self, uploads: Sequence[Upload]) -> list[Outcome]:
-        """Take a group of envelopes; those accepted are on disk when this returns.
+    def verdict(self, window: int, *, after: float = 0.0) -> Verdict:
+        """Return what two clocks say about the end of a window with its grace, and some more."""
+        task = self.task
+        return self.clocks.verdict((window + 1) * task.window_seconds + task.grace_seconds + after)
 
-        An envelope that was taken before is answered like a new one and not counted again.
+    def takes(self, window: int) -> Taken | None:
+        """Return why a window takes no reports now, or None."""
+        verdict = self.verdict(window)
+        if verdict is Verdict.HOLD:
+            return Taken.LATER
+        if self.clocks.now() < window * self.task.window_seconds:
+            return Taken.TOO_EARLY
+        rows = self._window_row(window)
+        if not rows:
+            return Taken.UNKNOWN
+        return Taken.CLOSED if verdict is Verdict.CLOSE or rows[0][0] != OPEN else None
+
+    # ---- the report --------------------------------------------------------------------------
+
+    def judge(self, window: int, sender: bytes, sealed: bytes) -> OpenedReport | Taken:
+        """Open a report and check it; what is returned opened may be stored.
+
+        In this order: outer layer, form and order of slots; the card; whether the pass has sent
+        this report or another one; signatures, at most `MOST_UNSIGNED` times in vain.
         """
         self.reach("ingest: before opening")
-        judged = self._open_all(uploads)
-        indices = [i for i, item in enumerate(judged) if isinstance(item, OpenedReport)]
-        opened = [item for item in judged if isinstance(item, OpenedReport)]
-        outcomes = [item if isinstance(item, Outcome) else Outcome.ACCEPTED for item in judged]
-        if opened:
-            with self.storage.transaction() as change:
-                stored = store_group(change, opened, tasks=self.tasks, now=self.clock)
-                self.reach("ingest: before commit")
-            self.reach("ingest: after commit")
-            for i, outcome in zip(indices, stored, strict=True):
-                outcomes[i] = outcome
-        return outcomes
-
-    def _open_all(self, uploads: Sequence[Upload]) -> list[OpenedReport | Outcome]:
-        keys = self.keys.usable()
-        admitted = [self._admit(upload, keys) for upload in uploads]
-        waiting = [item for item in admitted if isinstance(item, _Admitted)]
-        # What was taken before need not be opened again.
-        taken = iter(
-            self.storage.read_many(SEEN, [(item.header.key_id, item.mark) for item in waiting])
-        )
-        return [
-            item
-            if isinstance(item, Outcome)
-            else Outcome.ACCEPTED
-            if next(taken)
-            else _opened(item, keys[item.header.key_id])
-            for item in admitted
-        ]
-
-    def _admit(self, upload: Upload, keys: dict[int, PrivateKey]) -> _Admitted | Outcome:
+        opened, rows = self.cards.opened(window), self._window_row(window)
+        if opened is None or not rows:
+            return self.takes(window) or Taken.CLOSED
+        if rows[0][0] != OPEN:
+            return Taken.CLOSED
+        signed, key = opened
         try:
-            header = Header.of(upload.envelope)
+            report = open_report(sealed, signed.card, key)
         except DecodeError:
-            return Outcome.MALFORMED
-        task = self.tasks.get(header.task_id)
-        if task is None:
-            return Outcome.UNKNOWN_TASK
-        if header.slots != task.slots:
-            return Outcome.MALFORMED
-        client = client_of(upload.token, self._issuing_key, header.task_id)
-        if client is None:
-            return Outcome.UNAUTHORIZED
-        if header.key_id not in keys:
-            return Outcome.OUTDATED_KEY
-        return _Admitted(client, header, envelope_id(upload.envelope), upload.envelope)
+            return Taken.MALFORMED
+        if len(report.slots) != self.task.slots:
+            return Taken.MALFORMED
+        if report.card_digest != signed.card.digest:
+            return Taken.UNKNOWN
+        task_window = (self.task.task_id, window)
+        sender_tag = tag(bytes(rows[0][1]), sender)
+        held = self.storage.read(HELD, (*task_window, sender_tag))
+        if held:
+            return what_became(held, report.report_id)
+        good = self._has_signatures(report, signed.card, (window, sender_tag))
+        if not good:
+            return Taken.TOO_MANY_UNSIGNED if good is None else Taken.UNSIGNED
+        if self._held_in(window) >= self.task.max_batch:
+            return Taken.LATER
+        records = b"".join(report.records)
+        return OpenedReport(task_window, sender_tag, report.report_id, records)
+
+    def _has_signatures(self, report: Report, card: Card, sender: tuple[int, bytes]) -> bool | None:
+        """Whether all slots have good signatures; None if that is not looked at any more."""
+        issuer = self.task.issuer
+        if issuer is None:
+            return True
+        with self._counting:
+            # Counted before it is looked at, and given back: a hundred at once are five too.
+            if self._unsigned[sender] >= MOST_UNSIGNED:
+                return None
+            self._unsigned[sender] += 1
+        tokens = SlotTokens(card, issuer_name=issuer.name, origin=self.task.origin)
+        good = all(map(self.is_signed, repeat(tokens), report.slots, report.signatures))
+        if good:
+            with self._counting:
+                self._unsigned[sender] -= 1
+        return good
+
+    @staticmethod
+    def is_signed(tokens: SlotTokens, slot: bytes, signature: bytes) -> bool:
+        """Whether a signature is the issuer's for this slot."""
+        return tokens.verify(slot, signature)
+
+    def _held_in(self, window: int) -> int:
+        """Return how many reports a window holds, or less than the largest batch if that is sure.
+
+        Other processes store too: the number is read again when it seems to be reached.
+        """
+        with self._counting:
+            held = self._held.get(window)
+        if held is None or held >= self.task.max_batch:
+            rows = self.storage.read(
+                "SELECT count(*) FROM pending WHERE task_id = ? AND window = ?",
+                (self.task.task_id, window),
+            )
+            held = int(rows[0][0])
+            with self._counting:
+                self._held[window] = held
+        return held
+
+    def _window_row(self, window: int) -> list[Row]:
+        return self.storage.read(
+            "SELECT state, tag_key FROM collecting WHERE task_id = ? AND window = ?",
+            (self.task.task_id, window),
+        )
+
+    def accept(self, group: Sequence[OpenedReport]) -> list[Taken]:
+        """Store a group of reports; those accepted are on disk when this returns."""
+        with self.storage.adding() as change:
+            stored = store_group(change, group)
+            self.reach("ingest: before commit")
+        self.reach("ingest: after commit")
+        with self._counting:
+            for item, taken in zip(group, stored, strict=True):
+                if taken is Taken.ACCEPTED and item.task_window[1] in self._held:
+                    # Repeated ones too: it may say too many, and is counted anew then.
+                    self._held[item.task_window[1]] += 1
+        return stored
+
+    # ---- what is over ------------------------------------------------------------------------
+
+    def erase_closed(self) -> None:
+        """Erase the gateway keys of windows that are sealed, expired, or over without a card."""
+        rows = self.storage.read(
+            "SELECT window, state FROM collecting WHERE task_id = ?", (self.task.task_id,)
+        )
+        states = {int(window): state for window, state in rows}
+        done = [
+            window
+            for window in self.cards.kept()
+            if states.get(window, EXPIRED) != OPEN
+            and (window in states or self.verdict(window) is Verdict.CLOSE)
+        ]
+        if done:
+            self.cards.erase(done)
+        with self._counting:
+            for known in [key for key in self._unsigned if states.get(key[0]) != OPEN]:
+                del self._unsigned[known]
+            self._held = {w: n for w, n in self._held.items() if states.get(w) == OPEN}
+
+    def forget_old(self) -> None:
+        """Delete what is kept of windows that were over 30 days ago; cards stay for ever."""
+        task_id = self.task.task_id
+        rows = self.storage.read("SELECT window FROM collecting WHERE task_id = ?", (task_id,))
+        for (window,) in rows:
+            if self.verdict(int(window), after=KEPT_SECONDS) is not Verdict.CLOSE:
+                continue
+            with self.storage.transaction() as change:
+                if change.execute(
+                    "SELECT 1 FROM batch WHERE task_id = ? AND window = ? AND state = ?",
+                    (task_id, window, SEALED),
+                ):
+                    # Not handed over yet: an operator must look.
+                    continue
+                for table in ("collecting", "counter", "marks"):
+                    change.change(
+                        f"DELETE FROM {table} WHERE task_id = ? AND window = ?", (task_id, window)
+                    )
+
+    def marks(self, window: int) -> bytes | None:
+        """Return the marks file of a window that was sealed, or None."""
+        rows = self.storage.read(
+            "SELECT bytes FROM marks WHERE task_id = ? AND window = ?",
+            (self.task.task_id, window),
+        )
+        return bytes(rows[0][0]) if rows else None
+
+    def batch_states(self) -> dict[str, int]:
+        """Return how many batches are in each state."""
+        rows = self.storage.read("SELECT state, count(*) FROM batch GROUP BY state ORDER BY state")
+        return {str(state): int(n) for state, n in rows}
 
     def totals(self) -> dict[str, int]:
-        """Return accepted, pending, batched and expired reports: the first is the sum of the rest.
-
-        For operators and tests; `metrics` is what may be shown.
-        """
+        """Return pending, batched, shared and expired reports, for operators and tests."""
         rows = self.storage.read(
-            "SELECT (SELECT coalesce(sum(n), 0) FROM counter WHERE reason = 'accepted'),"
-            " (SELECT count(*) FROM pending), (SELECT coalesce(sum(users), 0) FROM batch),"
+            "SELECT (SELECT count(*) FROM pending), (SELECT coalesce(sum(users), 0) FROM batch),"
+            " (SELECT coalesce(sum(n), 0) FROM counter WHERE reason = 'shared'),"
             " (SELECT coalesce(sum(n), 0) FROM counter WHERE reason = ?)",
             (EXPIRED,),
         )
-        return dict(zip(("accepted", "pending", "batched", "expired"), rows[0], strict=True))
-
-
-def _opened(item: _Admitted, key: PrivateKey) -> OpenedReport | Outcome:
-    try:
-        report_id, slots = open_envelope(item.envelope, key=key)
-    except DecodeError:
-        return Outcome.MALFORMED
-    return OpenedReport(item.client, item.header, item.mark, report_id, slots)
-
-
-# ---- the shuffler's own keys: one is advertised, older ones still open, destroyed ones are gone
-
-
-class OuterKeys:
-    """Keys in the shuffler's storage, so that a key and its replay marks go in one transaction."""
-
-    def __init__(self, storage: Storage) -> None:
-        self._storage = storage
-        self._opened: dict[int, PrivateKey] = {}
-        with storage.transaction() as change:
-            if not change.execute("SELECT id FROM outer_key WHERE state = ?", (ACTIVE,)):
-                _insert_new(change)
-
-    def active(self) -> tuple[int, bytes]:
-        """Return (number, public key) of the key to seal to."""
-        row = self._storage.read("SELECT id, public FROM outer_key WHERE state = ?", (ACTIVE,))[0]
-        return int(row[0]), bytes(row[1])
-
-    def usable(self) -> dict[int, PrivateKey]:
-        """Return the keys that still open envelopes, as storage knows them now."""
-        rows = self._storage.read("SELECT id FROM outer_key WHERE secret IS NOT NULL")
-        known = {int(row[0]) for row in rows}
-        for key_id in known - self._opened.keys():
-            secret = self._storage.read("SELECT secret FROM outer_key WHERE id = ?", (key_id,))
-            if secret and secret[0][0] is not None:
-                self._opened[key_id] = PrivateKey.from_bytes(secret[0][0])
-        self._opened = {key_id: self._opened[key_id] for key_id in known & self._opened.keys()}
-        return dict(self._opened)
-
-    def rotate(self) -> int:
-        """Advertise a new key, keep the last one for late reports, destroy the ones before.
-
-        The replay marks of a destroyed key are dropped with it: nothing sealed to it can be
-        opened any more. Returns the number of the new key.
-        """
-        with self._storage.transaction() as change:
-            change.change("DELETE FROM outer_key WHERE state = ?", (DESTROYED,))
-            change.change(
-                "DELETE FROM seen WHERE key_id IN (SELECT id FROM outer_key WHERE state = ?)",
-                (EXPIRED,),
-            )
-            change.change(
-                "UPDATE outer_key SET secret = NULL, state = ? WHERE state = ?",
-                (DESTROYED, EXPIRED),
-            )
-            change.change("UPDATE outer_key SET state = ? WHERE state = ?", (EXPIRED, ACTIVE))
-            key_id = _insert_new(change)
-        self._storage.forget()
-        return key_id
-
-
-def _insert_new(change: Transaction) -> int:
-    used = {int(row[0]) for row in change.execute("SELECT id FROM outer_key")}
-    last = max(used, default=0)
-    free = [(last + step) % _MOST_KEYS for step in range(1, _MOST_KEYS + 1)]
-    free = [key_id for key_id in free if key_id not in used]
-    if not free:
-        raise OutOfReach(
-            expected="at most 256 keys at a time",
-            got="256",
-            remedy="Destroy old keys by rotating, then make the new one",
-        )
-    key = PrivateKey.generate()
-    change.change(
-        "INSERT INTO outer_key (id, secret, public, state) VALUES (?, ?, ?, ?)",
-        (free[0], key.to_bytes(), key.public.to_bytes(), ACTIVE),
-    )
-    return free[0]
+        return dict(zip(("pending", "batched", "shared", "expired"), rows[0], strict=True))

@@ -1,34 +1,54 @@
-"""The shuffler from its directory, ready to serve, and the tokens that it issues."""
+"""The shuffler from its directory, ready to serve, and the passes that it makes."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import httpx
 from starlette.applications import Starlette
 from starlette.routing import Route
 
+from smoothdp.errors import InvalidData
 from smoothdp.exact.parameters.numbers import exact_int
+from smoothdp.services.faults import Reach, pass_by
+from smoothdp.services.formats.card import key_config
+from smoothdp.services.formats.party_files import read_task
+from smoothdp.services.formats.secrets import Secret
+from smoothdp.services.formats.signing import SigningKey
+from smoothdp.services.formats.task import Task
 from smoothdp.services.operations.admin import Operations
+from smoothdp.services.operations.clock_guard import ClockGuard
 from smoothdp.services.operations.health import (
     Rounds,
+    cards_condition,
+    clock_condition,
     delivery_condition,
     disk_condition,
     storage_condition,
 )
 from smoothdp.services.operations.tls import Trust
-from smoothdp.services.shuffler.delivery import deliver_batches, oldest_undelivered, putting
-from smoothdp.services.shuffler.sealing import due_windows, seal_window
-from smoothdp.services.shuffler.shuffler import Clock, Shuffler
-from smoothdp.services.shuffler.shuffler_tables import SHUFFLER_SCHEMA
-from smoothdp.services.shuffler.shuffler_web import batch_states, sealed_reports, shuffler_app
+from smoothdp.services.shuffler.delivery import deliver_batches, putting
+from smoothdp.services.shuffler.gateway_cards import half_bytes
+from smoothdp.services.shuffler.sealing import seal_due
+from smoothdp.services.shuffler.shuffler import Shuffler
+from smoothdp.services.shuffler.shuffler_tables import SEALED, SHUFFLER_SCHEMA
+from smoothdp.services.shuffler.shuffler_web import shuffler_app
+from smoothdp.services.store.erasable_keys import ErasableKeys
 from smoothdp.services.store.party_storage import open_storage
-from smoothdp.services.wire.calls import connect
-from smoothdp.services.wire.key_files import SECRETS_FILE, read_secret, read_task
-from smoothdp.services.wire.task import Task
-from smoothdp.services.wire.tokens import issue_client_token
+from smoothdp.services.store.revoked import REVOKED_FILE, Revoked
+from smoothdp.services.wire.calls import Answer, ServiceError, ask, connect
+from smoothdp.services.wire.clock_call import exchange_clocks
+from smoothdp.services.wire.key_files import SECRETS_FILE, read_secret
+
+GATEWAY_KEYS_FILE = "gateway.sqlite"
+_SECRETS = ("sign_key", "pass_key", "analyzer_token")
+_TAKEN = (200, 201)
+_OVER = 410
+_NOT_WANTED = (404, 425)
+"""The budget does not pay for this window, or it is too far ahead."""
+DAY = 86_400
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,52 +56,85 @@ class ShufflerParty:
     """The shuffler of one task, with what it needs to reach the analyser.
 
     >>> import tempfile
-    >>> from smoothdp.services import PrivateKey, create_task, write_parties
-    >>> key = PrivateKey.generate()
-    >>> task = create_task("boolean_sum", epsilon="1", delta="1e-6", min_batch=500,
-    ...     analyzer_key=key.public)
+    >>> from smoothdp.services import agree_on_one_host
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     written = write_parties(Path(folder), task, key)
-    ...     party = ShufflerParty.from_directory(written.shuffler)
+    ...     task = agree_on_one_host(Path(folder), "boolean_sum", epsilon="1", delta="1e-6",
+    ...         min_batch=300, issuer_url="http://127.0.0.1:8603", origin="127.0.0.1")
+    ...     party = ShufflerParty.from_directory(Path(folder, "shuffler"))
     ...     app = party.app("https://analyzer.example")  # for `run`
-    ...     party.task == task, party.shuffler.totals()["accepted"]
-    ...     party.shuffler.storage.close()
-    (True, 0)
+    ...     party.close()
+    >>> party.task == task
+    True
     """
 
     task: Task
     shuffler: Shuffler
-    delivery_token: str
+    keys: ErasableKeys
+    analyzer_token: str
     directory: Path
 
     @classmethod
     def from_directory(
-        cls, directory: Path, *, clock: Clock = time.time, storage: str | None = None
+        cls,
+        directory: Path,
+        *,
+        clocks: ClockGuard | None = None,
+        storage: str | None = None,
+        reach: Reach = pass_by,
     ) -> ShufflerParty:
         """Return the shuffler whose secrets, and state without ``storage``, are in a directory.
 
         Raises:
-            InvalidData: no directory of a shuffler, one that others can read, or state that is
-                not its own.
+            InvalidData: no directory of a shuffler, one that others can read, the key of
+                another task, or state that is not its own.
             InvalidParameter: ``storage`` that is no address of PostgreSQL.
         """
         task = read_task(directory)
-        secrets = read_secret(directory / SECRETS_FILE, ("issuing_key", "delivery_token"))
+        secrets = read_secret(directory / SECRETS_FILE, _SECRETS)
+        sign_key = SigningKey.from_bytes(bytes.fromhex(secrets["sign_key"]))
+        if sign_key.public.hex != task.shuffler_sign_key:
+            raise InvalidData(
+                expected="the shuffler's key that the task names",
+                got=f"another in {directory}",
+                remedy="Give the directory of the shuffler of this task",
+            )
+        keys = ErasableKeys(directory / GATEWAY_KEYS_FILE)
         shuffler = Shuffler(
             open_storage(directory, "shuffler", SHUFFLER_SCHEMA, storage),
-            tasks=[task],
-            issuing_key=bytes.fromhex(secrets["issuing_key"]),
-            clock=clock,
+            task=task,
+            keys=keys,
+            sign_key=sign_key,
+            pass_key=bytes.fromhex(secrets["pass_key"]),
+            revoked=Revoked(directory / REVOKED_FILE),
+            clocks=clocks or ClockGuard(),
+            reach=reach,
         )
-        return cls(task, shuffler, secrets["delivery_token"], directory)
+        return cls(task, shuffler, keys, secrets["analyzer_token"], directory)
 
     def work(self, analyzer_url: str, *, trust: Trust | None = None) -> None:
-        """Seal the windows that are over, hand over batches, and delete what is done."""
-        for window in due_windows(self.shuffler, self.task):
-            seal_window(self.shuffler, self.task, window)
+        """One round: hear the time, seal what is over, hand over, bring keys, sign cards.
+
+        Raises:
+            SmoothdpError, OSError: what went wrong first; all that it was not needed for is done.
+        """
         with connect(analyzer_url, trust=trust) as http:
-            deliver_batches(self.shuffler, putting(http, self.delivery_token))
+            put = putting(http, self.analyzer_token)
+            steps: tuple[Callable[[], object], ...] = (
+                lambda: exchange_clocks(http, self.shuffler.clocks, token=self.analyzer_token),
+                lambda: seal_due(self.shuffler),
+                lambda: deliver_batches(self.shuffler, put),
+                lambda: self._bring_keys(http),
+                self.shuffler.forget_old,
+            )
+            problem: Exception | None = None
+            for step in steps:
+                try:
+                    step()
+                except Exception as error:  # the other steps do not need this one
+                    problem = problem or error
         self.shuffler.storage.forget()
+        if problem is not None:
+            raise problem
 
     def app(
         self,
@@ -94,7 +147,7 @@ class ShufflerParty:
         """Return the HTTP application, which works in between.
 
         Args:
-            analyzer_url: where batches go.
+            analyzer_url: where keys, cards and batches go.
             work_seconds: pause between two rounds of work.
             more: routes beside its own.
             trust: whom to believe at that address; read from its files in every round.
@@ -116,17 +169,83 @@ class ShufflerParty:
             {
                 "storage": lambda: storage_condition(storage),
                 "disk": lambda: disk_condition(directory),
-                "delivery": lambda: delivery_condition(oldest_undelivered(self.shuffler)),
+                "clock": lambda: clock_condition(self.shuffler.clocks),
+                "cards": lambda: cards_condition(self._cards_in_hand()),
+                "delivery": lambda: delivery_condition(self._oldest_undelivered()),
             },
-            {
-                "reports": lambda: sealed_reports(self.shuffler),
-                "batches": lambda: batch_states(self.shuffler),
-            },
+            {"batches": lambda: self.shuffler.batch_states()},
         )
 
+    def _cards_in_hand(self) -> int:
+        """Return for how many windows, the present one included, there are cards."""
+        return sum(self.shuffler.cards.is_given(window) for window in self._coming_windows()[:5])
 
-def issue_tokens(directory: Path, count: int) -> list[str]:
-    """Return tokens for new clients, made in the shuffler's directory.
+    def _oldest_undelivered(self) -> float | None:
+        """Return for how many seconds the oldest batch might have gone; None if none waits."""
+        task, now = self.task, self.shuffler.clocks.now()
+        rows = self.shuffler.storage.read("SELECT window FROM batch WHERE state = ?", (SEALED,))
+        waiting = [
+            now - (window + 1) * task.window_seconds - task.grace_seconds for (window,) in rows
+        ]
+        return max(waiting, default=None)
+
+    def close(self) -> None:
+        """Release the files."""
+        self.shuffler.storage.close()
+        self.keys.close()
+
+    def _bring_keys(self, http: httpx.Client) -> None:
+        """Bring the gateway keys of coming windows, the nearest first, and sign their cards.
+
+        The analyser knows for how many windows the budget pays: at the first that it does not
+        pay for the round ends, with one key made too many at most.
+        """
+        cards, task = self.shuffler.cards, self.task
+        for window in self._coming_windows():
+            if cards.is_given(window):
+                continue
+            if cards.stored(window) is None:
+                config = key_config(window, cards.offered_key(window))
+                answer = self._ask(http, "PUT", "gateway-keys", window, config)
+                if answer.status in _NOT_WANTED:
+                    return
+                if answer.status == _OVER:
+                    continue
+                if answer.status not in _TAKEN:
+                    raise _refused(f"the gateway key of window {window}", answer)
+            answer = self._ask(http, "GET", "cards", window)
+            if answer.status != 200:
+                # The issuer's key is missing still.
+                continue
+            # The analyser may know both signatures already: its answer to them was lost.
+            signed = cards.sign(window, answer.body[: half_bytes(task)])
+            answer = self._ask(http, "PUT", "cards", window, signed)
+            if answer.status not in _TAKEN:
+                raise _refused(f"the card of window {window}", answer)
+            cards.given(window)
+
+    def _coming_windows(self) -> range:
+        now, length = self.shuffler.clocks.now(), self.task.window_seconds
+        last = now + max(2 * length, DAY)
+        return range(int(now // length), int(-(-last // length)))
+
+    def _ask(
+        self, http: httpx.Client, method: str, what: str, window: int, body: bytes = b""
+    ) -> Answer:
+        path = f"/v2/{what}/{self.task.task_id.hex()}/{window}"
+        return ask(http, method, path, token=self.analyzer_token, body=body)
+
+
+def _refused(what: str, answer: Answer) -> ServiceError:
+    return ServiceError(
+        expected=f"the analyser to take {what}",
+        got=answer.words(),
+        remedy="Ask who runs the analyser; without it the window has no card",
+    )
+
+
+def issue_passes(directory: Path, count: int) -> list[str]:
+    """Return passes for new people, made in the shuffler's directory.
 
     Args:
         directory: the shuffler's.
@@ -137,17 +256,15 @@ def issue_tokens(directory: Path, count: int) -> list[str]:
         InvalidParameter: a count that is negative or not whole.
 
     >>> import tempfile
-    >>> from smoothdp.services import PrivateKey, create_task, write_parties
-    >>> key = PrivateKey.generate()
-    >>> task = create_task("boolean_sum", epsilon="1", delta="1e-6", min_batch=500,
-    ...     analyzer_key=key.public)
+    >>> from smoothdp.services import agree_on_one_host
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     written = write_parties(Path(folder), task, key)
-    ...     tokens = issue_tokens(written.shuffler, 2)
-    >>> [len(token) for token in tokens]
+    ...     task = agree_on_one_host(Path(folder), "boolean_sum", epsilon="1", delta="1e-6",
+    ...         min_batch=300, issuer_url="http://127.0.0.1:8603", origin="127.0.0.1")
+    ...     passes = issue_passes(Path(folder, "shuffler"), 2)
+    >>> [len(secret) for secret in passes]
     [96, 96]
     """
-    n_tokens = exact_int(count, name="count", minimum=0)
+    n_people = exact_int(count, name="count", minimum=0)
     task = read_task(directory)
-    key = bytes.fromhex(read_secret(directory / SECRETS_FILE, ("issuing_key",))["issuing_key"])
-    return [issue_client_token(key, task.task_id) for _ in range(n_tokens)]
+    key = bytes.fromhex(read_secret(directory / SECRETS_FILE, ("pass_key",))["pass_key"])
+    return [Secret.issue(key, use="pass", task_id=task.task_id).text for _ in range(n_people)]

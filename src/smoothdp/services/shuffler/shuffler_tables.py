@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
-OPEN, SEALED, DELIVERED, PURGED, EXPIRED = "OPEN", "SEALED", "DELIVERED", "PURGED", "EXPIRED"
-ACTIVE, DESTROYED = "ACTIVE", "DESTROYED"
+from smoothdp.services.store.migrations import Schema
 
-SHUFFLER_SCHEMA = """
-CREATE TABLE IF NOT EXISTS outer_key (
-  id INTEGER PRIMARY KEY, secret BLOB, public BLOB NOT NULL, state TEXT NOT NULL);
+OFFERED, SIGNED, GIVEN = "OFFERED", "SIGNED", "GIVEN"
+"""A gateway key was stored; the card was signed; the analyser has the signature."""
+OPEN, SEALED, EXPIRED = "OPEN", "SEALED", "EXPIRED"
+DELIVERED, PURGED = "DELIVERED", "PURGED"
+SHARED = "shared"
+"""Reports that were left out because a slot of theirs was in another one."""
+
+_FIRST = """
+CREATE TABLE IF NOT EXISTS card (
+  task_id BLOB, window INTEGER, gateway BLOB NOT NULL, sealed_key BLOB NOT NULL, signed BLOB,
+  state TEXT NOT NULL,
+  PRIMARY KEY (task_id, window)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS collecting (
   task_id BLOB, window INTEGER, state TEXT NOT NULL, tag_key BLOB,
   PRIMARY KEY (task_id, window)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS seen (
-  key_id INTEGER, envelope_id BLOB, PRIMARY KEY (key_id, envelope_id)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS quota (
-  task_id BLOB, window INTEGER, sender_tag BLOB, report_tag BLOB NOT NULL,
-  PRIMARY KEY (task_id, window, sender_tag)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS pending (
-  task_id BLOB, window INTEGER, report_id BLOB, slots BLOB NOT NULL,
-  PRIMARY KEY (task_id, window, report_id)) WITHOUT ROWID;
+  task_id BLOB, window INTEGER, sender_tag BLOB, report_id BLOB NOT NULL, slots BLOB NOT NULL,
+  PRIMARY KEY (task_id, window, sender_tag),
+  UNIQUE (task_id, window, report_id)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS batch (
   batch_id BLOB PRIMARY KEY, task_id BLOB NOT NULL, window INTEGER NOT NULL, state TEXT NOT NULL,
   users INTEGER NOT NULL, header BLOB NOT NULL, UNIQUE (task_id, window)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS batch_part (
   batch_id BLOB, part INTEGER, bytes BLOB NOT NULL, PRIMARY KEY (batch_id, part)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS marks (
+  task_id BLOB, window INTEGER, bytes BLOB NOT NULL,
+  PRIMARY KEY (task_id, window)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS counter (
   task_id BLOB, window INTEGER, reason TEXT, n INTEGER NOT NULL,
   PRIMARY KEY (task_id, window, reason)) WITHOUT ROWID;
 """
+SHUFFLER_SCHEMA = Schema((_FIRST,), first=2)
+"""Version 1 had the tables of esa/1, from which nothing leads here."""

@@ -1,43 +1,57 @@
-"""The shuffler's HTTP face. Nothing about a request is logged or kept but its envelope."""
+"""The shuffler's HTTP face. Nothing about a request is logged or kept but its report."""
 
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
+from smoothdp.services.formats.report import sealed_bytes
 from smoothdp.services.operations.admin import Operations
-from smoothdp.services.operations.metrics import in_hundreds
+from smoothdp.services.operations.bodies import (
+    TooLarge,
+    TooMany,
+    TooSlow,
+    announced_length,
+    limited,
+    read_body,
+)
 from smoothdp.services.shuffler.group_commit import GroupCommit
-from smoothdp.services.shuffler.shuffler import Shuffler, Upload
-from smoothdp.services.store.storage import StorageUnreachable
-from smoothdp.services.wire.calls import Outcome
-from smoothdp.services.wire.envelope import envelope_bytes
+from smoothdp.services.shuffler.ingest import Taken
+from smoothdp.services.shuffler.shuffler import Shuffler
+from smoothdp.services.store.storage import StorageFull, StorageUnreachable
 from smoothdp.services.wire.http_faces import (
     bearer,
     exact_paths,
-    health,
     hexadecimal,
-    read_body,
-    unreachable,
+    whole_number,
     working,
 )
+from smoothdp.services.wire.problems import Problem
 
-_WORDS = {
-    Outcome.ACCEPTED: "accepted",
-    Outcome.MALFORMED: "malformed",
-    Outcome.UNAUTHORIZED: "unauthorized",
-    Outcome.UNKNOWN_TASK: "unknown task",
-    Outcome.OUTDATED_KEY: "outdated key",
-    Outcome.CLOSED: "the window is closed",
-    Outcome.TOO_EARLY: "the window is not open yet",
-    Outcome.QUOTA: "over quota",
-    Outcome.FULL: "try again later",
+CARD_MEDIA_TYPE = "application/vnd.esa.card"
+MARKS_MEDIA_TYPE = "application/vnd.esa.marks"
+_FOR_EVER = {"cache-control": "public, max-age=86400, immutable"}
+_LATER_SECONDS = 5.0
+
+LONG = Problem(413, "long", "The body is longer than a sealed report of the task")
+SLOW = Problem(408, "slow", "The body did not arrive in time")
+PROBLEMS = {
+    Taken.MALFORMED: Problem(400, "malformed", "This is no sealed report of the task"),
+    Taken.UNAUTHORIZED: Problem(401, "unauthorized", "No pass of this task, or a revoked one"),
+    Taken.UNSIGNED: Problem(403, "unsigned", "A slot has no good token"),
+    Taken.UNKNOWN: Problem(404, "unknown", "There is no such task here, or no such card"),
+    Taken.OTHER_REPORT: Problem(409, "other-report", "This pass, or this report, came otherwise"),
+    Taken.CLOSED: Problem(410, "over", "The window is over"),
+    Taken.TOO_EARLY: Problem(425, "too-early", "The window has not begun"),
+    Taken.TOO_MANY_UNSIGNED: Problem(429, "repeated", "Too many reports without good tokens"),
+    Taken.LATER: Problem(503, "later", "Try again later", seconds=_LATER_SECONDS),
 }
 
 
@@ -46,91 +60,106 @@ def shuffler_app(
     *,
     work: Callable[[], Any] | None = None,
     work_seconds: float = 10.0,
-    operations: Operations | None = None,
     more: Sequence[Route] = (),
+    operations: Operations | None = None,
 ) -> Starlette:
-    """Return the application: keys, tasks, reports, health and coarse metrics.
+    """Return the application: the task, reports, marks, and cards where there is no issuer.
 
     Args:
-        work: sealing and delivery, repeated in a thread.
+        work: cards, sealing and delivery, repeated in a thread.
         work_seconds: pause between two rounds of work.
-        operations: notes what became of a round, and is asked at the admin port.
-        more: routes beside these, such as those of a poll page.
+        more: routes beside these.
+        operations: what an operator may ask.
     """
-    group = GroupCommit(shuffler.accept, Outcome.FULL)
+    group = GroupCommit(shuffler.accept, Taken.LATER)
+    length = sealed_bytes(shuffler.task.slots, shuffler.task.signed)
 
-    async def keys(_: Request) -> Response:
-        key_id, public = await asyncio.to_thread(shuffler.keys.active)
-        return JSONResponse(
-            {"key_id": key_id, "public_key": public.hex()},
-            headers={"cache-control": "max-age=300"},
-        )
+    def window_of(request: Request) -> int | None:
+        if hexadecimal(request, "task_id") != shuffler.task.task_id:
+            return None
+        return whole_number(request.path_params["window"])
 
     async def task(request: Request) -> Response:
-        known = shuffler.tasks.get(hexadecimal(request, "task_id"))
-        if known is None:
-            return PlainTextResponse("unknown task", 404)
-        return Response(known.encoded, media_type="application/json")
+        if hexadecimal(request, "task_id") != shuffler.task.task_id:
+            return PROBLEMS[Taken.UNKNOWN].response()
+        return Response(shuffler.task.encoded, media_type="application/json")
 
     async def report(request: Request) -> Response:
-        task_id = hexadecimal(request, "task_id")
-        known = shuffler.tasks.get(task_id)
-        if known is None:
-            return PlainTextResponse("unknown task", 404)
-        token = bearer(request)
-        if not shuffler.knows(token, task_id):
-            # Before a byte of the body is read: it costs memory.
-            return PlainTextResponse(_WORDS[Outcome.UNAUTHORIZED], Outcome.UNAUTHORIZED.value)
-        envelope = await read_body(request, envelope_bytes(known.slots))
-        if envelope[4:36] != task_id:
-            return PlainTextResponse("malformed", 400)
-        outcome = await group.submit(Upload(token, envelope))
-        headers = {"retry-after": "5"} if outcome is Outcome.FULL else None
-        return PlainTextResponse(_WORDS[outcome], outcome.value, headers=headers)
+        window = window_of(request)
+        if window is None:
+            return PROBLEMS[Taken.UNKNOWN].response()
+        sender = shuffler.sender(bearer(request))
+        if sender is None:
+            return PROBLEMS[Taken.UNAUTHORIZED].response()
+        announced = announced_length(request)
+        if announced is None or announced > length:
+            return LONG.response()
+        if announced < length and "content-length" in request.headers:
+            return PROBLEMS[Taken.MALFORMED].response()
+        refused = await asyncio.to_thread(shuffler.takes, window)
+        if refused is not None:
+            return answer(refused, window)
+        sealed = await read_body(request, length)
+        # Opened and checked before it waits for the group: what is refused holds nobody up.
+        judged = await asyncio.to_thread(shuffler.judge, window, sender, sealed)
+        if not isinstance(judged, Taken):
+            judged = await group.submit(judged)
+        return answer(judged, window)
 
-    async def metrics(_: Request) -> Response:
-        return PlainTextResponse(await asyncio.to_thread(shuffler_metrics, shuffler))
+    def answer(taken: Taken, window: int) -> Response:
+        if taken is Taken.ACCEPTED:
+            return Response(status_code=202, headers={"cache-control": "no-store"})
+        if taken is Taken.TOO_EARLY:
+            seconds = window * shuffler.task.window_seconds - shuffler.clocks.now()
+            problem = PROBLEMS[taken]
+            return Problem(problem.status, problem.word, problem.title, seconds).response()
+        return PROBLEMS[taken].response()
 
-    app = exact_paths(
-        Starlette(
-            routes=[
-                Route("/v1/keys", keys),
-                Route("/v1/tasks/{task_id}", task),
-                Route("/v1/tasks/{task_id}/reports", report, methods=["POST"]),
-                Route("/healthz", health(shuffler.storage)),
-                Route("/metrics", metrics),
-                *more,
-            ],
-            exception_handlers={StorageUnreachable: unreachable},
-            lifespan=working(work, work_seconds, group, operations=operations),
-        )
+    async def static(request: Request, read: Callable[[int], bytes | None], kind: str) -> Response:
+        window = window_of(request)
+        found = None if window is None else await asyncio.to_thread(read, window)
+        if found is None:
+            return PROBLEMS[Taken.UNKNOWN].response()
+        return Response(found, media_type=kind, headers=_FOR_EVER)
+
+    async def marks(request: Request) -> Response:
+        return await static(request, shuffler.marks, MARKS_MEDIA_TYPE)
+
+    async def card(request: Request) -> Response:
+        return await static(request, shuffler.cards.stored, CARD_MEDIA_TYPE)
+
+    cards = [Route("/v2/tasks/{task_id}/cards/{window}", card)]
+    app = Starlette(
+        routes=[
+            Route("/v2/tasks/{task_id}", task),
+            Route("/v2/reports/{task_id}/{window}", report, methods=["POST"]),
+            Route("/v2/tasks/{task_id}/marks/{window}", marks),
+            # With an issuer cards come from its side: the shuffler alone must not choose them.
+            *(cards if shuffler.task.issuer is None else []),
+            *more,
+        ],
+        lifespan=working(work, work_seconds, group, operations=operations),
     )
+    limited(app)
+    for error, problem in _ERRORS.items():
+        app.add_exception_handler(error, _answering(problem))
     app.state.operations = operations
-    return app
+    return exact_paths(app)
 
 
-def shuffler_metrics(shuffler: Shuffler) -> str:
-    """Return counters of sealed windows, rounded down to hundreds, as text lines.
-
-    They are no side channel: totals of windows that were let out. Windows that are open or were
-    too small to leave are not shown, not even as a count.
-    """
-    reports, states = sealed_reports(shuffler), batch_states(shuffler)
-    lines = [f'smoothdp_reports{{reason="{reason}"}} {n}' for reason, n in reports.items()]
-    lines += [f'smoothdp_batches{{state="{state}"}} {n}' for state, n in states.items()]
-    return "\n".join(lines) + "\n"
-
-
-def sealed_reports(shuffler: Shuffler) -> dict[str, int]:
-    """Return reports of sealed windows by what became of them, in whole hundreds."""
-    rows = shuffler.storage.read(
-        "SELECT c.reason, sum(c.n) FROM counter c JOIN batch b "
-        "ON b.task_id = c.task_id AND b.window = c.window GROUP BY c.reason ORDER BY c.reason"
-    )
-    return {str(reason): in_hundreds(int(n)) for reason, n in rows}
+_ERRORS: dict[type[Exception], Problem] = {
+    TooLarge: LONG,
+    TooSlow: SLOW,
+    TooMany: PROBLEMS[Taken.LATER],
+    StorageFull: PROBLEMS[Taken.LATER],
+    StorageUnreachable: PROBLEMS[Taken.LATER],
+    # Another process holds the file: nothing was stored.
+    sqlite3.OperationalError: PROBLEMS[Taken.LATER],
+}
 
 
-def batch_states(shuffler: Shuffler) -> dict[str, int]:
-    """Return how many batches are in each state."""
-    rows = shuffler.storage.read("SELECT state, count(*) FROM batch GROUP BY state ORDER BY state")
-    return {str(state): int(n) for state, n in rows}
+def _answering(problem: Problem) -> Callable[[Request, Exception], Any]:
+    async def answer(_: Request, __: Exception) -> Response:
+        return problem.response()
+
+    return answer

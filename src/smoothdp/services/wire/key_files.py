@@ -5,15 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from smoothdp.data.refusals import reason
 from smoothdp.errors import InvalidData
-from smoothdp.services.wire.hybrid import PrivateKey
-from smoothdp.services.wire.task import Task
-from smoothdp.services.wire.tokens import TOKEN_LENGTH, new_secret, token_hash
 
 TASK_FILE, SECRETS_FILE = "task.json", "secrets.json"
 _HEXADECIMAL = re.compile("[0-9a-f]{64}")
@@ -59,7 +55,7 @@ def read_secret(path: Path, names: tuple[str, ...]) -> dict[str, str]:
         raise InvalidData(
             expected=f"the secrets of this party at {path}",
             got=reason(error) if isinstance(error, OSError) else "no JSON",
-            remedy="Run smoothdp task create, and give the directory that it made for this party",
+            remedy="Give the directory that smoothdp task keys made for this party",
         ) from None
     if rights:
         raise InvalidData(
@@ -73,119 +69,6 @@ def read_secret(path: Path, names: tuple[str, ...]) -> dict[str, str]:
         raise InvalidData(
             expected=f"{', '.join(missing)} in {path}",
             got="the secrets of another party, or a damaged file",
-            remedy="Give the directory that task create made for this party",
+            remedy="Give the directory that smoothdp task keys made for this party",
         )
     return {name: document[name] for name in names}
-
-
-def read_token(path: Path) -> str:
-    """Return the client's token in a file.
-
-    Raises:
-        InvalidData: no file, or something else in it.
-
-    >>> import tempfile
-    >>> from smoothdp.services.wire.tokens import TOKEN_LENGTH
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "token")
-    ...     written = path.write_text("0a" * (TOKEN_LENGTH // 2))
-    ...     read_token(path)[:4]
-    '0a0a'
-    """
-    try:
-        text = path.read_text(encoding="ascii").strip()
-        got = "something else" if text else "an empty file"
-    except (OSError, ValueError) as error:
-        text, got = "", reason(error)
-    if not re.fullmatch(f"[0-9a-f]{{{TOKEN_LENGTH}}}", text):
-        raise InvalidData(
-            expected=f"one token in the file {path}",
-            got=got,
-            remedy="smoothdp task tokens prints tokens",
-        )
-    return text
-
-
-def read_task(path: Path) -> Task:
-    """Return the task in a file or directory.
-
-    Raises:
-        InvalidData: no such file, or something else in it.
-        InvalidParameter: a task with a field outside its domain.
-
-    >>> import tempfile
-    >>> from smoothdp.services import create_task
-    >>> key = PrivateKey.generate()
-    >>> task = create_task("boolean_sum", epsilon="1", delta="1e-6", min_batch=500,
-    ...     analyzer_key=key.public)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     written = write_parties(Path(folder), task, key)
-    ...     read_task(written.task) == read_task(written.shuffler) == task
-    True
-    """
-    file = path / TASK_FILE if path.is_dir() else path
-    try:
-        return Task.decode(file.read_bytes())
-    except OSError as error:
-        raise InvalidData(
-            expected=f"a task at {file}",
-            got=reason(error),
-            remedy="Give the file or directory that smoothdp task create made",
-        ) from None
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """Where a task's files were written: one directory for each party, to be kept apart."""
-
-    task: Path
-    shuffler: Path
-    analyzer: Path
-    collector: Path
-
-
-def write_parties(directory: Path, task: Task, key: PrivateKey) -> Written:
-    """Write the task, and for each party the secrets that it needs and no others.
-
-    Args:
-        directory: made if it is not there; each party takes its own directory from it.
-        task: what all agree on.
-        key: the analyser's; it is written into the analyser's directory alone.
-
-    Raises:
-        InvalidData: a file of a task is there already.
-        OSError: a directory that cannot be made or written.
-
-    >>> import tempfile
-    >>> from smoothdp.services import create_task
-    >>> key = PrivateKey.generate()
-    >>> task = create_task("boolean_sum", epsilon="1", delta="1e-6", min_batch=500,
-    ...     analyzer_key=key.public)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     written = write_parties(Path(folder), task, key)
-    ...     sorted(file.name for file in written.shuffler.iterdir())
-    ['secrets.json', 'task.json']
-    """
-    delivery, collector = new_secret().hex(), new_secret().hex()
-    written = Written(
-        directory / TASK_FILE,
-        directory / "shuffler",
-        directory / "analyzer",
-        directory / "collector",
-    )
-    write_secret(
-        written.shuffler / SECRETS_FILE,
-        {"issuing_key": new_secret().hex(), "delivery_token": delivery},
-    )
-    write_secret(
-        written.analyzer / SECRETS_FILE,
-        {
-            "private_key": key.to_bytes().hex(),
-            "delivery_token_sha256": token_hash(delivery),
-            "collector_token_sha256": token_hash(collector),
-        },
-    )
-    write_secret(written.collector / SECRETS_FILE, {"collector_token": collector})
-    for folder in (directory, written.shuffler, written.analyzer, written.collector):
-        write_new(folder / TASK_FILE, task.encoded, mode=0o644)
-    return written

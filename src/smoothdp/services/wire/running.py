@@ -125,8 +125,13 @@ def _listening(host: str, port: int) -> socket.socket:
 
 
 @contextmanager
-def on_loopback(app: Starlette) -> Iterator[str]:
-    """Serve on a free loopback port in a thread; yield the address.
+def on_loopback(app: Starlette, *, listener: socket.socket | None = None) -> Iterator[str]:
+    """Serve on a loopback port in a thread; yield the address.
+
+    Args:
+        app: what is served.
+        listener: listens already, where the address had to be known before; closed at the end.
+            A free port by default.
 
     Raises:
         OSError: the service did not start within 20 seconds.
@@ -136,10 +141,10 @@ def on_loopback(app: Starlette) -> Iterator[str]:
     ...     http.get("/").status_code
     404
     """
-    with socket.create_server(("127.0.0.1", 0), backlog=2048) as listener:
-        port = listener.getsockname()[1]
+    with listener or free_port() as listening:
+        port = listening.getsockname()[1]
         server = PartyServer(config_of(app, "127.0.0.1", port))
-        thread = threading.Thread(target=lambda: server.run(sockets=[listener]), daemon=True)
+        thread = threading.Thread(target=lambda: server.run(sockets=[listening]), daemon=True)
         thread.start()
         deadline = time.monotonic() + 20
         while not server.started:
@@ -151,3 +156,13 @@ def on_loopback(app: Starlette) -> Iterator[str]:
         finally:
             server.should_exit = True
             thread.join(timeout=20)
+
+
+def free_port() -> socket.socket:
+    """Return a socket that listens on a free loopback port.
+
+    >>> with free_port() as listener:
+    ...     listener.getsockname()[0]
+    '127.0.0.1'
+    """
+    return socket.create_server(("127.0.0.1", 0), backlog=2048)

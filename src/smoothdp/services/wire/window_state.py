@@ -53,10 +53,8 @@ def missing_state(task: Windowed, window: int, *, batch_has_come: bool | None, n
 def missing_sentence(task: Windowed, window: int, *, state: str, now: float) -> str:
     """Return why there is no result, and what to do, for a state that an analyser named.
 
-    >>> from smoothdp.services.wire.task_request import create_task
-    >>> from smoothdp.services.wire.hybrid import PrivateKey
-    >>> task = create_task("boolean_sum", epsilon="1", delta="1e-6", min_batch=1000,
-    ...     analyzer_key=PrivateKey.generate().public)
+    >>> from types import SimpleNamespace
+    >>> task = SimpleNamespace(window_seconds=86400, grace_seconds=3600, min_batch=1000)
     >>> print(missing_sentence(task, 20778, state="not begun", now=20777.5 * 86400))
     No result of window 20778: it begins at 2026-11-21 00:00:00 UTC. The window now is 20777.
     """

@@ -32,17 +32,26 @@
     mod2
   ));
 
-  // src/bytes.js
+  // src/base/bytes.js
   var bytes_exports = {};
   __export(bytes_exports, {
+    Reader: () => Reader,
+    compare: () => compare,
     concat: () => concat,
+    fromBig: () => fromBig,
     fromHex: () => fromHex,
+    label: () => label,
     number: () => number,
     readNumber: () => readNumber,
+    same: () => same,
+    split: () => split,
     text: () => text,
-    toHex: () => toHex
+    toBig: () => toBig,
+    toHex: () => toHex,
+    vec: () => vec
   });
   var text = (words) => new TextEncoder().encode(words);
+  var label = (use) => text(`esa/2 ${use}`);
   function concat(...parts) {
     const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
     let at = 0;
@@ -65,32 +74,237 @@
     return Uint8Array.from({ length: size }, (_, i) => Math.floor(value / 256 ** (size - 1 - i)) % 256);
   }
   var readNumber = (bytes) => bytes.reduce((sum, byte) => sum * 256 + byte, 0);
+  var toBig = (bytes) => BigInt(`0x0${toHex(bytes)}`);
+  var fromBig = (value, size) => fromHex(value.toString(16).padStart(2 * size, "0"));
+  var vec = (bytes) => concat(number(bytes.length, 2), bytes);
+  function compare(a, b) {
+    for (let i = 0; i < a.length && i < b.length; i++) if (a[i] !== b[i]) return a[i] - b[i];
+    return a.length - b.length;
+  }
+  var same = (a, b) => compare(a, b) === 0;
+  var split = (bytes, size) => Array.from({ length: bytes.length / size }, (_, i) => bytes.slice(size * i, size * (i + 1)));
+  var Reader = class {
+    constructor(bytes) {
+      [this.bytes, this.at] = [bytes, 0];
+    }
+    take(size) {
+      if (size > this.bytes.length - this.at) throw new Error("too short");
+      this.at += size;
+      return this.bytes.slice(this.at - size, this.at);
+    }
+    number(size) {
+      return readNumber(this.take(size));
+    }
+    vec() {
+      return this.take(this.number(2));
+    }
+    end() {
+      if (this.at !== this.bytes.length) throw new Error("too long");
+    }
+  };
 
-  // src/client.js
+  // src/base/fractions.js
+  var fractions_exports = {};
+  __export(fractions_exports, {
+    approximate: () => approximate,
+    fraction: () => fraction,
+    less: () => less,
+    ratio: () => ratio,
+    round: () => round,
+    subtract: () => subtract
+  });
+  var NUMBER = /^(-?)([0-9]{1,60})(?:\/([0-9]{1,60})|\.([0-9]{1,60}))?(?:[eE](-?[0-9]{1,3}))?$/;
+  function fraction(words) {
+    const found = NUMBER.exec(String(words).trim());
+    if (!found) throw notANumber(words);
+    const [, sign, whole, below2, decimals = "", power2 = "0"] = found;
+    let numerator = BigInt(whole + decimals) * (sign ? -1n : 1n);
+    let denominator = below2 === void 0 ? 10n ** BigInt(decimals.length) : BigInt(below2);
+    if (denominator === 0n) throw notANumber(words);
+    const shift = Number(power2);
+    if (shift >= 0) numerator *= 10n ** BigInt(shift);
+    else denominator *= 10n ** BigInt(-shift);
+    return [numerator, denominator];
+  }
+  var notANumber = (words) => new Error(`"${words}" is not a number. Write it in digits, with at most one point, such as 3.5.`);
+  var subtract = ([a, b], [c, d]) => [a * d - c * b, b * d];
+  var less = ([a, b], [c, d]) => a * d < c * b;
+  var ratio = ([a, b], [c, d]) => c < 0n ? [-a * d, -b * c] : [a * d, b * c];
+  function round([a, b]) {
+    const whole = a / b;
+    const twice = 2n * (a % b);
+    return twice > b || twice === b && whole % 2n === 1n ? whole + 1n : whole;
+  }
+  var approximate = ([a, b]) => {
+    const scale = 10n ** 18n;
+    return Number(a * scale / b) / 1e18;
+  };
+
+  // src/base/random.js
+  var random_exports = {};
+  __export(random_exports, {
+    below: () => below,
+    bernoulli: () => bernoulli,
+    bits: () => bits,
+    randomBytes: () => randomBytes
+  });
+  function randomBytes(size) {
+    const bytes = new Uint8Array(size);
+    for (let at = 0; at < size; at += 65536) {
+      crypto.getRandomValues(bytes.subarray(at, Math.min(size, at + 65536)));
+    }
+    return bytes;
+  }
+  function bits(count, source = randomBytes) {
+    let value = 0n;
+    for (const byte of source(Math.ceil(count / 8))) value = value << 8n | BigInt(byte);
+    return value & (1n << BigInt(count)) - 1n;
+  }
+  function below(n, source = randomBytes) {
+    const limit = BigInt(n);
+    if (limit < 1n) throw new Error("n must be at least 1");
+    const count = limit.toString(2).length;
+    for (; ; ) {
+      const value = bits(count, source);
+      if (value < limit) return value;
+    }
+  }
+  var bernoulli = ([numerator, denominator], source = randomBytes) => below(denominator, source) < numerator;
+
+  // src/client/client.js
   var client_exports = {};
   __export(client_exports, {
-    OVER: () => OVER,
-    WAITING: () => WAITING,
-    WORDS: () => WORDS,
-    envelopeFor: () => envelopeFor,
-    isClosed: () => isClosed,
-    obstacle: () => obstacle,
-    paidWindows: () => paidWindows,
-    readTask: () => readTask,
-    submit: () => submit,
-    windowAt: () => windowAt
+    CLOCK: () => CLOCK,
+    finish: () => finish,
+    ownMarks: () => ownMarks,
+    request: () => request2,
+    sealedReport: () => sealedReport,
+    settle: () => settle,
+    takePart: () => takePart
   });
 
-  // src/envelope.js
-  var envelope_exports = {};
-  __export(envelope_exports, {
-    DUMMY: () => DUMMY,
-    REPORT_ID_BYTES: () => REPORT_ID_BYTES,
-    envelopeBytes: () => envelopeBytes,
-    openEnvelope: () => openEnvelope,
-    openSlot: () => openSlot,
-    sealEnvelope: () => sealEnvelope,
-    sealValues: () => sealValues
+  // src/formats/blind.js
+  var blind_exports = {};
+  __export(blind_exports, {
+    MARKED: () => MARKED,
+    MODULUS_BYTES: () => MODULUS_BYTES,
+    NO_TOKEN: () => NO_TOKEN,
+    SALT_BYTES: () => SALT_BYTES,
+    TokenRefused: () => TokenRefused,
+    blind: () => blind,
+    blindBy: () => blindBy,
+    divisor: () => divisor,
+    finalize: () => finalize,
+    modulusOf: () => modulusOf,
+    power: () => power,
+    pssEncode: () => pssEncode
+  });
+
+  // src/base/hashes.js
+  var digest = async (name, bytes) => new Uint8Array(await crypto.subtle.digest(name, bytes));
+  var sha256 = (...parts) => digest("SHA-256", concat(...parts));
+  var sha384 = (...parts) => digest("SHA-384", concat(...parts));
+  async function expand(key, info, size) {
+    const algorithm = { name: "HMAC", hash: "SHA-256" };
+    const mac = await crypto.subtle.importKey("raw", key, algorithm, false, ["sign"]);
+    let [whole, block] = [new Uint8Array(), new Uint8Array()];
+    for (let at = 1; whole.length < size; at++) {
+      const input = concat(block, info, Uint8Array.of(at));
+      block = new Uint8Array(await crypto.subtle.sign("HMAC", mac, input));
+      whole = concat(whole, block);
+    }
+    return whole.slice(0, size);
+  }
+
+  // src/formats/blind.js
+  var MODULUS_BYTES = 256;
+  var SALT_BYTES = 48;
+  var EXPONENT = 65537n;
+  var HASH_BYTES = 48;
+  var PREFIX = fromHex(
+    "30820152303d06092a864886f70d01010a3030a00d300b0609608648016503040202a11a301806092a864886f70d010108300b0609608648016503040202a2030201300382010f003082010a0282010100"
+  );
+  var SUFFIX = fromHex("0203010001");
+  var SPKI_BYTES = PREFIX.length + MODULUS_BYTES + SUFFIX.length;
+  var MARKED = "The key of this poll was made to mark people. Nothing was sent, and nothing will be in this time: take part in the next one, and tell others.";
+  var NO_TOKEN = "The issuer's answer is no signature on what this page asked for. Nothing was sent, and nothing will be in this time: take part in the next one, and tell others.";
+  var TokenRefused = class extends Error {
+  };
+  function modulusOf(spki) {
+    const good = spki.length === SPKI_BYTES && same(spki.slice(0, PREFIX.length), PREFIX) && same(spki.slice(-SUFFIX.length), SUFFIX);
+    const bytes = spki.slice(PREFIX.length, -SUFFIX.length);
+    if (!good || bytes[0] < 128 || bytes.at(-1) % 2 === 0) throw new TokenRefused(MARKED);
+    return toBig(bytes);
+  }
+  function power(base, exponent, n) {
+    let result = 1n;
+    for (let square = base % n; exponent; exponent >>= 1n, square = square * square % n) {
+      if (exponent & 1n) result = result * square % n;
+    }
+    return result;
+  }
+  function divisor(a, n) {
+    let [r, s, x, y] = [n, a % n, 0n, 1n];
+    while (s) {
+      const quotient = r / s;
+      [r, s] = [s, r - quotient * s];
+      [x, y] = [y, x - quotient * y];
+    }
+    return [r, (x % n + n) % n];
+  }
+  async function pssEncode(message, { bits: bits2, salt }) {
+    const length = Math.ceil(bits2 / 8);
+    const seed = await sha384(new Uint8Array(8), await sha384(message), salt);
+    const zeros = new Uint8Array(length - salt.length - HASH_BYTES - 2);
+    const block = concat(zeros, Uint8Array.of(1), salt);
+    let mask = new Uint8Array();
+    for (let at = 0; mask.length < block.length; at++) {
+      mask = concat(mask, await sha384(seed, number(at, 4)));
+    }
+    const masked = block.map((byte, i) => byte ^ mask[i]);
+    masked[0] &= 255 >> 8 * length - bits2;
+    return concat(masked, seed, Uint8Array.of(188));
+  }
+  var blind = (n, message, { salt, bytes }) => blindBy(n, EXPONENT, message, { salt, factor: toBig(bytes) % (n - 1n) + 1n });
+  async function blindBy(n, e, message, { salt, factor }) {
+    const bits2 = n.toString(2).length;
+    const encoded = toBig(await pssEncode(message, { bits: bits2 - 1, salt }));
+    const [common, inverse] = divisor(factor, n);
+    if (divisor(encoded, n)[0] !== 1n || common !== 1n) throw new TokenRefused(MARKED);
+    const request3 = fromBig(encoded * power(factor, e, n) % n, Math.ceil(bits2 / 8));
+    return { request: request3, encoded, inverse };
+  }
+  function finalize(n, { encoded, inverse }, answer, e = EXPONENT) {
+    const size = Math.ceil(n.toString(2).length / 8);
+    if (answer.length !== size || compare(answer, fromBig(n, size)) >= 0) {
+      throw new TokenRefused(NO_TOKEN);
+    }
+    const signature = toBig(answer) * inverse % n;
+    if (power(signature, e, n) !== encoded) throw new TokenRefused(NO_TOKEN);
+    return fromBig(signature, size);
+  }
+
+  // src/formats/card.js
+  var card_exports = {};
+  __export(card_exports, {
+    HASH_BYTES: () => HASH_BYTES2,
+    VERSION: () => VERSION,
+    checkCard: () => checkCard,
+    decodeCard: () => decodeCard,
+    encapsulationHeader: () => encapsulationHeader,
+    encodeCard: () => encodeCard,
+    openCard: () => openCard
+  });
+
+  // src/formats/hybrid.js
+  var hybrid_exports = {};
+  __export(hybrid_exports, {
+    KEY_BYTES: () => KEY_BYTES,
+    OVERHEAD: () => OVERHEAD,
+    SUITE: () => SUITE,
+    hides: () => hides,
+    open: () => open,
+    seal: () => seal
   });
 
   // node_modules/@hpke/common/esm/src/errors.js
@@ -332,23 +546,23 @@
     init(suiteId) {
       this._suiteId = suiteId;
     }
-    buildLabeledIkm(label, ikm) {
+    buildLabeledIkm(label2, ikm) {
       this._checkInit();
-      const ret = new Uint8Array(7 + this._suiteId.byteLength + label.byteLength + ikm.byteLength);
+      const ret = new Uint8Array(7 + this._suiteId.byteLength + label2.byteLength + ikm.byteLength);
       ret.set(HPKE_VERSION, 0);
       ret.set(this._suiteId, 7);
-      ret.set(label, 7 + this._suiteId.byteLength);
-      ret.set(ikm, 7 + this._suiteId.byteLength + label.byteLength);
+      ret.set(label2, 7 + this._suiteId.byteLength);
+      ret.set(ikm, 7 + this._suiteId.byteLength + label2.byteLength);
       return ret;
     }
-    buildLabeledInfo(label, info, len) {
+    buildLabeledInfo(label2, info, len) {
       this._checkInit();
-      const ret = new Uint8Array(9 + this._suiteId.byteLength + label.byteLength + info.byteLength);
+      const ret = new Uint8Array(9 + this._suiteId.byteLength + label2.byteLength + info.byteLength);
       ret.set(new Uint8Array([0, len]), 0);
       ret.set(HPKE_VERSION, 2);
       ret.set(this._suiteId, 9);
-      ret.set(label, 9 + this._suiteId.byteLength);
-      ret.set(info, 9 + this._suiteId.byteLength + label.byteLength);
+      ret.set(label2, 9 + this._suiteId.byteLength);
+      ret.set(info, 9 + this._suiteId.byteLength + label2.byteLength);
       return ret;
     }
     async extract(salt, ikm) {
@@ -405,11 +619,11 @@
         info: toArrayBuffer(info)
       }, baseKey, len * 8);
     }
-    async labeledExtract(salt, label, ikm) {
-      return await this.extract(salt, this.buildLabeledIkm(label, ikm));
+    async labeledExtract(salt, label2, ikm) {
+      return await this.extract(salt, this.buildLabeledIkm(label2, ikm));
     }
-    async labeledExpand(prk, label, info, len) {
-      return await this.expand(prk, this.buildLabeledInfo(label, info, len), len);
+    async labeledExpand(prk, label2, info, len) {
+      return await this.expand(prk, this.buildLabeledInfo(label2, info, len), len);
     }
     _checkInit() {
       if (this._suiteId === EMPTY) {
@@ -1415,7 +1629,7 @@
   // node_modules/@hpke/common/esm/src/hash/u64.js
   var U32_MASK64 = 0xffffffffn;
   var _32n = 32n;
-  function fromBig(n, le = false) {
+  function fromBig2(n, le = false) {
     if (le) {
       return { h: Number(n & U32_MASK64), l: Number(n >> _32n & U32_MASK64) };
     }
@@ -1424,12 +1638,12 @@
       l: Number(n & U32_MASK64) | 0
     };
   }
-  function split(lst, le = false) {
+  function split2(lst, le = false) {
     const len = lst.length;
     const Ah = new Uint32Array(len);
     const Al = new Uint32Array(len);
     for (let i = 0; i < len; i++) {
-      const { h, l } = fromBig(lst[i], le);
+      const { h, l } = fromBig2(lst[i], le);
       [Ah[i], Al[i]] = [h, l];
     }
     return [Ah, Al];
@@ -1618,7 +1832,7 @@
       });
     }
   };
-  var sha256 = /* @__PURE__ */ createHasher(
+  var sha2562 = /* @__PURE__ */ createHasher(
     () => new _SHA256(),
     /* @__PURE__ */ oidNist(1)
   );
@@ -1645,7 +1859,7 @@
     }
     _SHA3_IOTA.push(t);
   }
-  var IOTAS = split(_SHA3_IOTA, true);
+  var IOTAS = split2(_SHA3_IOTA, true);
   var SHA3_IOTA_H = IOTAS[0];
   var SHA3_IOTA_L = IOTAS[1];
 
@@ -1654,9 +1868,9 @@
     const result = a % b;
     return result >= N_0 ? result : b + result;
   }
-  function pow2(x, power, modulo) {
+  function pow2(x, power2, modulo) {
     let res = x;
-    while (power-- > N_0) {
+    while (power2-- > N_0) {
       res *= res;
       res %= modulo;
     }
@@ -1681,7 +1895,7 @@
   }
   function montgomery(curveDef) {
     const CURVE = validateOpts(curveDef);
-    const { P, type, adjustScalarBytes: adjustScalarBytes2, powPminus2, randomBytes: rand } = CURVE;
+    const { P: P2, type, adjustScalarBytes: adjustScalarBytes2, powPminus2, randomBytes: rand } = CURVE;
     const is25519 = type === "x25519";
     if (!is25519 && type !== "x448")
       throw new Error("invalid type");
@@ -1693,7 +1907,7 @@
     const minScalar = is25519 ? N_2 ** 254n : N_2 ** 447n;
     const maxAdded = is25519 ? 8n * N_2 ** 251n - N_1 : 4n * N_2 ** 445n - N_1;
     const maxScalar = minScalar + maxAdded + N_1;
-    const modP = (n) => mod(n, P);
+    const modP = (n) => mod(n, P2);
     const GuBytes = encodeU(Gu);
     function encodeU(u) {
       return numberToBytesLE(modP(u), fieldLen);
@@ -1725,7 +1939,7 @@
       return { x_2, x_3 };
     }
     function montgomeryLadder(u, scalar) {
-      aInRange("u", u, N_0, P);
+      aInRange("u", u, N_0, P2);
       aInRange("scalar", scalar, minScalar, maxScalar);
       const k = scalar;
       const x_1 = u;
@@ -3062,19 +3276,19 @@
     const _20n = 20n;
     const _40n = 40n;
     const _80n = 80n;
-    const P = ed25519_CURVE_p;
-    const x2 = x * x % P;
-    const b2 = x2 * x % P;
-    const b4 = pow2(b2, _2n2, P) * b2 % P;
-    const b5 = pow2(b4, _1n2, P) * x % P;
-    const b10 = pow2(b5, _5n, P) * b5 % P;
-    const b20 = pow2(b10, _10n, P) * b10 % P;
-    const b40 = pow2(b20, _20n, P) * b20 % P;
-    const b80 = pow2(b40, _40n, P) * b40 % P;
-    const b160 = pow2(b80, _80n, P) * b80 % P;
-    const b240 = pow2(b160, _80n, P) * b80 % P;
-    const b250 = pow2(b240, _10n, P) * b10 % P;
-    const pow_p_5_8 = pow2(b250, _2n2, P) * x % P;
+    const P2 = ed25519_CURVE_p;
+    const x2 = x * x % P2;
+    const b2 = x2 * x % P2;
+    const b4 = pow2(b2, _2n2, P2) * b2 % P2;
+    const b5 = pow2(b4, _1n2, P2) * x % P2;
+    const b10 = pow2(b5, _5n, P2) * b5 % P2;
+    const b20 = pow2(b10, _10n, P2) * b10 % P2;
+    const b40 = pow2(b20, _20n, P2) * b20 % P2;
+    const b80 = pow2(b40, _40n, P2) * b40 % P2;
+    const b160 = pow2(b80, _80n, P2) * b80 % P2;
+    const b240 = pow2(b160, _80n, P2) * b80 % P2;
+    const b250 = pow2(b240, _10n, P2) * b10 % P2;
+    const pow_p_5_8 = pow2(b250, _2n2, P2) * x % P2;
     return { pow_p_5_8, b2 };
   }
   function adjustScalarBytes(bytes) {
@@ -3084,13 +3298,13 @@
     return bytes;
   }
   var x25519 = /* @__PURE__ */ (() => {
-    const P = ed25519_CURVE_p;
+    const P2 = ed25519_CURVE_p;
     return montgomery({
-      P,
+      P: P2,
       type: "x25519",
       powPminus2: (x) => {
         const { pow_p_5_8, b2 } = ed25519_pow_2_252_3(x);
-        return mod(pow2(pow_p_5_8, _3n, P) * b2, P);
+        return mod(pow2(pow_p_5_8, _3n, P2) * b2, P2);
       },
       adjustScalarBytes
     });
@@ -3103,7 +3317,7 @@
       const saltBuf = salt.byteLength === 0 ? new ArrayBuffer(this.hashSize) : toArrayBuffer(salt);
       const ikmBuf = toArrayBuffer(ikm);
       if (saltBuf.byteLength !== this.hashSize) {
-        return hmac(sha256, new Uint8Array(saltBuf), new Uint8Array(ikmBuf)).buffer;
+        return hmac(sha2562, new Uint8Array(saltBuf), new Uint8Array(ikmBuf)).buffer;
       }
       const key = await this._api.importKey("raw", saltBuf, this.algHash, false, [
         "sign"
@@ -3162,7 +3376,7 @@
     }
   };
 
-  // src/hybrid.js
+  // src/formats/hybrid.js
   var SUITE = "X25519, HKDF-SHA256, ChaCha20-Poly1305";
   var OVERHEAD = 48;
   var KEY_BYTES = 32;
@@ -3172,9 +3386,10 @@
     aead: new Chacha20Poly1305()
   });
   var exact = (bytes) => bytes.slice().buffer;
-  async function seal(publicKey, plaintext, info) {
+  async function seal(publicKey, plaintext, info, derivedFrom) {
     const recipientPublicKey = await suite.kem.deserializePublicKey(exact(publicKey));
-    const sender = await suite.createSenderContext({ recipientPublicKey, info: exact(info) });
+    const ekm = derivedFrom && exact(derivedFrom);
+    const sender = await suite.createSenderContext({ recipientPublicKey, info: exact(info), ekm });
     const sealed = await sender.seal(exact(plaintext));
     return concat(new Uint8Array(sender.enc), new Uint8Array(sealed));
   }
@@ -3185,297 +3400,67 @@
     const recipient = await suite.createRecipientContext({ recipientKey, enc, info: exact(info) });
     return new Uint8Array(await recipient.open(exact(ciphertext.slice(KEY_BYTES))));
   }
+  var hides = (publicKey) => seal(publicKey, new Uint8Array(), new Uint8Array()).then(() => true, () => false);
 
-  // src/envelope.js
-  var DUMMY = 4294967295;
-  var REPORT_ID_BYTES = 16;
-  var VERSION = 1;
-  var HEADER_BYTES = 40;
-  var SLOT_BYTES = 4 + OVERHEAD;
-  var INNER = text("esa/1 inner");
-  var OUTER = text("esa/1 outer");
-  var envelopeBytes = (slots) => HEADER_BYTES + REPORT_ID_BYTES + OVERHEAD + SLOT_BYTES * slots;
-  var innerInfo = (taskId, window) => concat(INNER, taskId, number(window, 4));
-  async function sealValues({ innerKey, taskId, window, values }) {
-    const info = innerInfo(taskId, window);
-    const slots = [];
-    for (const value of values) slots.push(await seal(innerKey, number(value, 4), info));
-    return concat(...slots);
-  }
-  async function sealEnvelope({ keyId, outerKey, taskId, window, reportId, slots }) {
-    const count = slots.length / SLOT_BYTES;
-    const header = concat(
-      number(VERSION, 1),
-      number(keyId, 1),
-      number(count, 2),
-      taskId,
-      number(window, 4)
-    );
-    return concat(header, await seal(outerKey, concat(reportId, slots), concat(OUTER, header)));
-  }
-  async function openEnvelope(envelope, outerSecret) {
-    if (envelope.length < HEADER_BYTES || envelope[0] !== VERSION) throw new Error("no envelope");
-    const header = envelope.slice(0, HEADER_BYTES);
-    const slots = readNumber(header.slice(2, 4));
-    if (slots < 1 || envelope.length !== envelopeBytes(slots)) throw new Error("another length");
-    const sealed = envelope.slice(HEADER_BYTES);
-    const bundle = await open(outerSecret, sealed, concat(OUTER, header));
-    return {
-      reportId: bundle.slice(0, REPORT_ID_BYTES),
-      slots: Array.from({ length: slots }, (_, i) => bundle.slice(REPORT_ID_BYTES + SLOT_BYTES * i, REPORT_ID_BYTES + SLOT_BYTES * (i + 1)))
-    };
-  }
-  async function openSlot(slot, innerSecret, taskId, window) {
-    const plain = await open(innerSecret, slot, innerInfo(taskId, window));
-    if (plain.length !== 4) throw new Error("another length inside");
-    return readNumber(plain);
-  }
-
-  // src/fractions.js
-  var fractions_exports = {};
-  __export(fractions_exports, {
-    approximate: () => approximate,
-    fraction: () => fraction,
-    less: () => less,
-    ratio: () => ratio,
-    round: () => round,
-    subtract: () => subtract
+  // src/formats/signing.js
+  var signing_exports = {};
+  __export(signing_exports, {
+    SIGNATURE_BYTES: () => SIGNATURE_BYTES,
+    canCheck: () => canCheck,
+    isSigned: () => isSigned
   });
-  var NUMBER = /^(-?)([0-9]{1,60})(?:\/([0-9]{1,60})|\.([0-9]{1,60}))?(?:[eE](-?[0-9]{1,3}))?$/;
-  function fraction(words) {
-    const found = NUMBER.exec(String(words).trim());
-    if (!found) throw notANumber(words);
-    const [, sign, whole, below2, decimals = "", power = "0"] = found;
-    let numerator = BigInt(whole + decimals) * (sign ? -1n : 1n);
-    let denominator = below2 === void 0 ? 10n ** BigInt(decimals.length) : BigInt(below2);
-    if (denominator === 0n) throw notANumber(words);
-    const shift = Number(power);
-    if (shift >= 0) numerator *= 10n ** BigInt(shift);
-    else denominator *= 10n ** BigInt(-shift);
-    return [numerator, denominator];
+  var SIGNATURE_BYTES = 64;
+  var KEY_BYTES2 = 32;
+  var P = (1n << 255n) - 19n;
+  var SMALL = [
+    0n,
+    1n,
+    P - 1n,
+    P,
+    P + 1n,
+    0x05fc536d880238b13933c6d305acdfd5f098eff289f4c345b027b2c28f95e826n,
+    0x7a03ac9277fdc74ec6cc392cfa53202a0f67100d760b3cba4fd84d3d706a17c7n
+  ];
+  var BASE_POINT = `58${"66".repeat(31)}`;
+  var canCheck = () => crypto.subtle.importKey("raw", fromHex(BASE_POINT), "Ed25519", false, ["verify"]).then(
+    () => true,
+    () => false
+  );
+  async function isSigned(keyInHex, use, data, signature) {
+    const bytes = fromHex(keyInHex);
+    const y = toBig(bytes.slice().reverse()) & (1n << 255n) - 1n;
+    if (bytes.length !== KEY_BYTES2 || SMALL.includes(y)) return false;
+    const key = await crypto.subtle.importKey("raw", bytes, "Ed25519", false, ["verify"]);
+    return crypto.subtle.verify("Ed25519", key, signature, concat(label(use), data));
   }
-  var notANumber = (words) => new Error(`"${words}" is not a number. Write it in digits, with at most one point, such as 3.5.`);
-  var subtract = ([a, b], [c, d]) => [a * d - c * b, b * d];
-  var less = ([a, b], [c, d]) => a * d < c * b;
-  var ratio = ([a, b], [c, d]) => c < 0n ? [-a * d, -b * c] : [a * d, b * c];
-  function round([a, b]) {
-    const whole = a / b;
-    const twice = 2n * (a % b);
-    return twice > b || twice === b && whole % 2n === 1n ? whole + 1n : whole;
-  }
-  var approximate = ([a, b]) => {
-    const scale = 10n ** 18n;
-    return Number(a * scale / b) / 1e18;
-  };
 
-  // src/outcomes.js
-  var NO_STORAGE = "This browser does not let the page keep anything, so an answer could be randomised twice. Allow storage for this page, or use another browser.";
-  var STORE = "outcomes";
-  function request(made) {
-    return new Promise((resolve, reject) => {
-      made.onsuccess = () => resolve(made.result);
-      made.onerror = () => reject(made.error);
-    });
-  }
-  async function database() {
-    const opening = indexedDB.open("smoothdp", 1);
-    opening.onupgradeneeded = () => opening.result.createObjectStore(STORE);
-    return request(opening);
-  }
-  async function inStore(work) {
-    let opened;
-    try {
-      opened = await database();
-      const change = opened.transaction(STORE, "readwrite", { durability: "strict" });
-      const done = new Promise((resolve, reject) => {
-        change.oncomplete = resolve;
-        change.onabort = () => reject(change.error);
-      });
-      const result = await work(change.objectStore(STORE));
-      await done;
-      return result;
-    } catch (error) {
-      throw new Error(NO_STORAGE, { cause: error });
-    } finally {
-      opened?.close();
-    }
-  }
-  async function keyOf({ taskId, window, token }) {
-    const same = token.replace(/\s/g, "").toLowerCase();
-    const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(same));
-    return [taskId, window, toHex(new Uint8Array(hash))];
-  }
-  async function find(place) {
-    const key = await keyOf(place);
-    return inStore((store) => request(store.get(key)));
-  }
-  async function inWindow(store, { taskId, window }) {
-    const range = IDBKeyRange.bound([taskId, window], [taskId, window + 1], false, true);
-    const found = [];
-    for (const key of await request(store.getAllKeys(range))) {
-      found.push([key, await request(store.get(key))]);
-    }
-    return found;
-  }
-  var unaccepted = async (store, place) => (await inWindow(store, place)).map(([, kept]) => kept).find((kept) => !kept.accepted);
-  async function isWaiting(place) {
-    const key = await keyOf(place);
-    return inStore(async (store) => !await request(store.get(key)) && Boolean(await unaccepted(store, place)));
-  }
-  async function keep(place, fresh, { adopt }) {
-    const key = await keyOf(place);
-    return inStore(async (store) => {
-      const earlier = await request(store.get(key));
-      if (earlier) return earlier;
-      const counts = adopt && await unaccepted(store, place) || fresh;
-      if (counts) await request(store.put(counts, key));
-      return counts;
-    });
-  }
-  async function keepAccepted(place) {
-    const key = await keyOf(place);
-    return inStore(async (store) => {
-      const sent = await request(store.get(key));
-      if (!sent?.slots) return;
-      for (const [other, kept] of await inWindow(store, place)) {
-        if (kept.slots && toHex(kept.reportId) === toHex(sent.reportId)) {
-          await request(store.put({ ...kept, accepted: true }, other));
-        }
-      }
-    });
-  }
-  async function replace(place, outcome) {
-    const key = await keyOf(place);
-    return inStore(async (store) => {
-      const kept = await request(store.get(key));
-      if (kept?.slots) await request(store.put({ ...kept, ...outcome }, key));
-    });
-  }
-  var forgetBefore = (taskId, window) => inStore(async (store) => {
-    const over = IDBKeyRange.bound([taskId, 0], [taskId, window], false, true);
-    for (const key of await request(store.getAllKeys(over))) {
-      const { accepted } = await request(store.get(key));
-      await request(store.put(accepted ? { accepted } : {}, key));
-    }
+  // src/formats/task.js
+  var task_exports = {};
+  __export(task_exports, {
+    firstLive: () => firstLive,
+    isClosed: () => isClosed,
+    isNear: () => isNear,
+    isSignedTask: () => isSignedTask,
+    paidWindows: () => paidWindows,
+    readTask: () => readTask,
+    windowAt: () => windowAt
   });
-
-  // src/random.js
-  var random_exports = {};
-  __export(random_exports, {
-    below: () => below,
-    bernoulli: () => bernoulli,
-    bits: () => bits,
-    randomBytes: () => randomBytes
-  });
-  function randomBytes(size) {
-    const bytes = new Uint8Array(size);
-    for (let at = 0; at < size; at += 65536) {
-      crypto.getRandomValues(bytes.subarray(at, Math.min(size, at + 65536)));
-    }
-    return bytes;
-  }
-  function bits(count, source = randomBytes) {
-    let value = 0n;
-    for (const byte of source(Math.ceil(count / 8))) value = value << 8n | BigInt(byte);
-    return value & (1n << BigInt(count)) - 1n;
-  }
-  function below(n, source = randomBytes) {
-    const limit = BigInt(n);
-    if (limit < 1n) throw new Error("n must be at least 1");
-    const count = limit.toString(2).length;
-    for (; ; ) {
-      const value = bits(count, source);
-      if (value < limit) return value;
-    }
-  }
-  var bernoulli = ([numerator, denominator], source = randomBytes) => below(denominator, source) < numerator;
-
-  // src/randomize.js
-  var WORD_BITS = 64;
-  var UNIT_BITS = 62n;
-  var slotsOf = (task) => task.protocol === "histogram" ? task.size + 1 : task.size;
-  function randomize(task, datum, source = randomBytes) {
-    const values = messages(task, datum, source);
-    while (values.length < slotsOf(task)) values.push(DUMMY);
-    for (let last = values.length - 1; last > 0; last--) {
-      const other = Number(below(last + 1, source));
-      [values[last], values[other]] = [values[other], values[last]];
-    }
-    return values;
-  }
-  function messages(task, datum, source) {
-    if (task.protocol === "histogram") {
-      const place = binOf(task, datum);
-      const omission = fraction(task.noise);
-      const noise = [];
-      for (let bin = 0; bin < task.size; bin++) {
-        if (!bernoulli(omission, source)) noise.push(bin);
-      }
-      return [place, ...noise];
-    }
-    const threshold = BigInt(task.noise);
-    const flip = (bit) => bit ^ (bits(WORD_BITS, source) < threshold ? 1 : 0);
-    if (task.protocol === "boolean_sum") {
-      if (datum !== 0 && datum !== 1) throw new Error("the answer must be 0 or 1");
-      return [flip(datum)];
-    }
-    if (task.protocol !== "real_sum") throw new Error(`unknown protocol ${task.protocol}`);
-    const ones = onesOf(task, datum, source);
-    return Array.from({ length: task.size }, (_, i) => flip(i < ones ? 1 : 0));
-  }
-  function binOf(task, datum) {
-    const place = task.domain.length ? task.domain.indexOf(datum) : datum;
-    if (!Number.isInteger(place) || place < 0 || place >= task.size) {
-      throw new Error("the answer must be one of the choices");
-    }
-    return place;
-  }
-  function onesOf(task, datum, source) {
-    const [low, high] = task.bounds.map(fraction);
-    let value = fraction(datum);
-    if (less(value, low)) value = low;
-    if (less(high, value)) value = high;
-    const unit = round(ratio(...scaled(subtract(value, low), subtract(high, low))));
-    const product = BigInt(task.size) * unit;
-    const rest = product & (1n << UNIT_BITS) - 1n;
-    return Number(product >> UNIT_BITS) + (bits(Number(UNIT_BITS), source) < rest ? 1 : 0);
-  }
-  var scaled = ([a, b], whole) => [[a << UNIT_BITS, b], whole];
-
-  // src/client.js
-  var ATTEMPTS = 5;
-  var OUTDATED_KEY = 409;
-  var WORDS = {
-    400: "The service did not understand this report.",
-    401: "The link you were given is not valid for this poll. Ask for a new one.",
-    404: "This poll is not here any more.",
-    410: "This poll is closed.",
-    425: "This poll is not open yet, or the clock of this device is wrong.",
-    429: "An answer was already sent with this link from another browser."
-  };
-  var WAITING = "An answer was randomised here with another link, and is not known to have arrived: it is sent again, whatever you choose now.";
-  var OVER = "An answer was given here before, for a time that this device took to be over: what was sent is not kept any more, and is not made anew. Nothing was sent now.";
-  function obstacle(scope = globalThis) {
-    if (!scope.crypto?.subtle || !scope.crypto.getRandomValues) {
-      return "This browser cannot encrypt here: it has no WebCrypto, or the page did not come over https. Nothing was sent. Use an up-to-date browser and an https address.";
-    }
-    return storage(scope) ? "" : `Nothing was sent. ${NO_STORAGE}`;
-  }
-  function storage(scope) {
-    try {
-      return scope.indexedDB;
-    } catch {
-      return null;
-    }
-  }
+  var CLOCK_SECONDS = 300;
+  var FORMAT = 2;
   async function readTask(encoded, taskId) {
-    const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", encoded));
-    if (toHex(hash) !== taskId) throw new Error("The terms of this poll are not those of its name.");
+    if (toHex(await sha256(new Uint8Array(encoded))) !== taskId) {
+      throw new Error("The terms of this poll are not those of its name.");
+    }
     const task = JSON.parse(new TextDecoder().decode(encoded));
-    if (task.format !== 1 || task.suite !== SUITE) throw new Error("This poll needs a newer page.");
+    if (task.format !== FORMAT || task.suite !== SUITE) {
+      throw new Error("This poll needs another page.");
+    }
     return task;
   }
+  var isSignedTask = (task) => task.proof === "slots";
   var windowAt = (task, seconds) => Math.floor(seconds / task.window_seconds);
+  var isNear = (task, window, seconds) => windowAt(task, seconds - CLOCK_SECONDS) <= window && window <= windowAt(task, seconds + CLOCK_SECONDS);
+  var firstLive = (task, seconds) => windowAt(task, seconds - task.grace_seconds);
   function paidWindows(task) {
     const counts = ["epsilon", "delta"].flatMap((name) => {
       const [above, below2] = ratio(fraction(task[`budget_${name}`]), fraction(task[name]));
@@ -3484,102 +3469,780 @@
     return Math.min(...counts);
   }
   var isClosed = (task, results) => new Set(results.map((result) => result.window)).size >= paidWindows(task);
-  async function envelopeFor({
-    task,
-    taskId,
-    token,
-    window,
-    datum,
-    keyId,
-    outerKey,
-    anotherPerson = false
-  }) {
-    const place = { taskId, window, token };
-    await forgetBefore(taskId, window);
-    const adopt = !anotherPerson;
-    let kept = await keep(place, null, { adopt });
-    if (!kept) kept = await keep(place, await draw({ task, taskId, window, datum }), { adopt });
-    if (!kept.slots) throw new Error(OVER);
-    const sealedTo = toHex(outerKey);
-    if (kept.envelope && kept.keyId === keyId && kept.sealedTo === sealedTo) return kept.envelope;
-    const { reportId, slots } = kept;
-    const envelope = await sealEnvelope({
-      keyId,
-      outerKey,
-      taskId: fromHex(taskId),
-      window,
-      reportId,
-      slots
-    });
-    await replace(place, { reportId, slots, keyId, sealedTo, envelope });
-    return envelope;
+
+  // src/formats/card.js
+  var VERSION = 2;
+  var HASH_BYTES2 = 32;
+  var [KEM, KDF, AEAD] = [32, 1, 3];
+  var AGAIN = "Nothing was sent. Load this page again later, and tell others if this lasts.";
+  var keyConfig = (window, gatewayKey) => concat(number(window % 256, 1), number(KEM, 2), gatewayKey, ...[4, KDF, AEAD].map((n) => number(n, 2)));
+  var encapsulationHeader = (window) => concat(number(window % 256, 1), ...[KEM, KDF, AEAD].map((n) => number(n, 2)));
+  function encodeCard({ taskId, window, gatewayKey, innerKey, spki }) {
+    return concat(
+      number(VERSION, 1),
+      taskId,
+      number(window, 4),
+      vec(vec(keyConfig(window, gatewayKey))),
+      innerKey,
+      number(spki ? 1 : 0, 1),
+      spki ? vec(spki) : new Uint8Array()
+    );
   }
-  async function draw({ task, taskId, window, datum }) {
-    const values = randomize(task, datum);
-    const slots = await sealValues({
-      innerKey: fromHex(task.analyzer_key),
-      taskId: fromHex(taskId),
-      window,
-      values
+  async function decodeCard(bytes) {
+    const reader = new Reader(bytes);
+    reader.take(1);
+    const taskId = reader.take(HASH_BYTES2);
+    const window = reader.number(4);
+    const config = new Reader(new Reader(reader.vec()).vec());
+    config.take(3);
+    const gatewayKey = config.take(KEY_BYTES);
+    const innerKey = reader.take(KEY_BYTES);
+    const spki = reader.number(1) ? reader.vec() : null;
+    const card = { taskId, window, gatewayKey, innerKey, spki };
+    if (!same(encodeCard(card), bytes)) throw new Error("another card");
+    return { ...card, digest: await sha256(bytes) };
+  }
+  async function openCard(sent) {
+    const end = sent.length - 2 * SIGNATURE_BYTES;
+    if (end < 0) throw new Error("too short");
+    return decodeCard(sent.slice(0, end));
+  }
+  async function checkCard(sent, { task, taskId, window }) {
+    let card;
+    try {
+      card = await openCard(sent);
+    } catch {
+      throw refused("it is no card");
+    }
+    const body = sent.slice(0, sent.length - 2 * SIGNATURE_BYTES);
+    const [first, second] = [sent.slice(body.length, -SIGNATURE_BYTES), sent.slice(-SIGNATURE_BYTES)];
+    if (!await isSigned(task.analyzer_sign_key, "card", body, first)) {
+      throw refused("the second service did not sign it");
+    }
+    if (!await isSigned(task.shuffler_sign_key, "card", body, second)) {
+      throw refused("the first service did not sign it");
+    }
+    if (toHex(card.taskId) !== taskId) throw refused("it is that of another poll");
+    if (card.window !== window) throw refused("it is that of another time");
+    if (Boolean(card.spki) !== isSignedTask(task)) throw refused("its issuer is not that of the poll");
+    for (const key of [card.gatewayKey, card.innerKey]) {
+      if (!await hides(key)) throw refused("one of its keys hides nothing");
+    }
+    if (card.spki) {
+      try {
+        modulusOf(card.spki);
+      } catch {
+        throw refused("its issuer's key is none");
+      }
+    }
+    return card;
+  }
+  var refused = (why) => new Error(`The keys of this poll, its card, are not good: ${why}. ${AGAIN}`);
+
+  // src/formats/marks.js
+  var marks_exports = {};
+  __export(marks_exports, {
+    MARK_BYTES: () => MARK_BYTES,
+    decodeMarks: () => decodeMarks,
+    encodeMarks: () => encodeMarks,
+    holds: () => holds,
+    joinedMarks: () => joinedMarks,
+    markOf: () => markOf,
+    readHeader: () => readHeader,
+    splitMarks: () => splitMarks
+  });
+  var MARK_BYTES = 16;
+  var BATCH_ID_BYTES = 16;
+  var markOf = async (slot) => (await sha256(label("mark"), slot)).slice(0, MARK_BYTES);
+  var encodeMarks = (cardDigest, marks) => concat(number(VERSION, 1), cardDigest, number(marks.length, 8), ...marks.slice().sort(compare));
+  function decodeMarks(bytes) {
+    const reader = new Reader(bytes);
+    if (reader.number(1) !== VERSION) throw new Error("another version");
+    const cardDigest = reader.take(HASH_BYTES2);
+    const marks = reader.take(MARK_BYTES * reader.number(8));
+    reader.end();
+    for (let at = MARK_BYTES; at < marks.length; at += MARK_BYTES) {
+      if (compare(markAt(marks, at - MARK_BYTES), markAt(marks, at)) > 0) throw new Error("not ascending");
+    }
+    return { cardDigest, marks };
+  }
+  var markAt = (marks, at) => marks.subarray(at, at + MARK_BYTES);
+  function holds(marks, mark) {
+    let [low, high] = [0, marks.length / MARK_BYTES];
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2);
+      if (compare(markAt(marks, MARK_BYTES * middle), mark) < 0) low = middle + 1;
+      else high = middle;
+    }
+    return same(markAt(marks, MARK_BYTES * low), mark);
+  }
+  async function readHeader(bytes, shufflerKey) {
+    const reader = new Reader(bytes);
+    if (reader.number(1) !== VERSION || reader.number(1) > 1) throw new Error("another version");
+    const cardDigest = reader.take(HASH_BYTES2);
+    reader.take(BATCH_ID_BYTES + 4 + 8);
+    reader.take(HASH_BYTES2 * reader.number(4));
+    const marksHash = reader.take(HASH_BYTES2);
+    const body = bytes.slice(0, reader.at);
+    const signature = reader.take(SIGNATURE_BYTES);
+    reader.end();
+    if (!await isSigned(shufflerKey, "batch", body, signature)) throw new Error("not signed");
+    return { cardDigest, marksHash };
+  }
+  var joinedMarks = async (slots) => concat(...await Promise.all(slots.map(markOf)));
+  var splitMarks = (joined) => split(joined, MARK_BYTES);
+
+  // src/formats/report.js
+  var report_exports = {};
+  __export(report_exports, {
+    DUMMY: () => DUMMY,
+    SLOT_BYTES: () => SLOT_BYTES,
+    encodeReport: () => encodeReport,
+    openReport: () => openReport,
+    openSlot: () => openSlot,
+    reportId: () => reportId,
+    sealReport: () => sealReport,
+    sealSlots: () => sealSlots,
+    slotsOfReport: () => slotsOfReport
+  });
+  var DUMMY = 4294967295;
+  var SLOT_BYTES = 4 + OVERHEAD;
+  var HEADER_BYTES = 7;
+  var START_BYTES = 3 + HASH_BYTES2;
+  var INFO = concat(text("message/vnd.esa.report request"), new Uint8Array(1));
+  var slotInfo = (cardDigest) => concat(label("inner"), cardDigest);
+  async function sealSlots(values, card) {
+    const info = slotInfo(card.digest);
+    const slots = [];
+    for (const value of values) slots.push(await seal(card.innerKey, number(value, 4), info));
+    return slots.sort(compare);
+  }
+  async function openSlot(slot, innerSecret, cardDigest) {
+    const plain2 = await open(innerSecret, slot, slotInfo(cardDigest));
+    if (plain2.length !== 4) throw new Error("another length inside");
+    return readNumber(plain2);
+  }
+  var encodeReport = (cardDigest, slots, signatures) => concat(
+    number(VERSION, 1),
+    number(slots.length, 2),
+    cardDigest,
+    ...slots.flatMap((slot, i) => signatures.length ? [slot, signatures[i]] : [slot])
+  );
+  var slotsOfReport = (report, isSigned2) => split(report.slice(START_BYTES), SLOT_BYTES + (isSigned2 ? MODULUS_BYTES : 0)).map((record) => record.slice(0, SLOT_BYTES));
+  var reportId = (report) => sha256(label("report"), report);
+  async function sealReport(report, card, derivedFrom) {
+    const header = encapsulationHeader(card.window);
+    return concat(header, await seal(card.gatewayKey, report, concat(INFO, header), derivedFrom));
+  }
+  function openReport(sealed, gatewaySecret) {
+    const info = concat(INFO, sealed.slice(0, HEADER_BYTES));
+    return open(gatewaySecret, sealed.slice(HEADER_BYTES), info);
+  }
+
+  // src/formats/tokens.js
+  var tokens_exports = {};
+  __export(tokens_exports, {
+    challengeDigest: () => challengeDigest,
+    finalizeAll: () => finalizeAll,
+    slotNonce: () => slotNonce,
+    tokenCoins: () => tokenCoins,
+    tokenInput: () => tokenInput,
+    tokenRequest: () => tokenRequest
+  });
+  var TYPE = number(2, 2);
+  var BLIND_BYTES = MODULUS_BYTES + 16;
+  var slotNonce = (slot) => sha256(label("slot"), slot);
+  async function challengeDigest({ issuerName, origin, cardDigest }) {
+    const context = await sha256(label("token"), cardDigest);
+    return sha256(TYPE, vec(text(issuerName)), number(32, 1), context, vec(text(origin)));
+  }
+  var tokenInput = async (nonce, challenge, spki) => concat(TYPE, nonce, challenge, await sha256(spki));
+  async function tokenCoins(seed, { cardDigest, nonce }) {
+    const rest = concat(cardDigest, new Uint8Array(1), nonce);
+    return {
+      salt: await expand(seed, concat(label("salt"), rest), SALT_BYTES),
+      bytes: await expand(seed, concat(label("blind"), rest), BLIND_BYTES)
+    };
+  }
+  async function blinded({ card, issuerName, origin, slots, seed }) {
+    const n = modulusOf(card.spki);
+    const challenge = await challengeDigest({ issuerName, origin, cardDigest: card.digest });
+    const made = [];
+    for (const slot of slots) {
+      const nonce = await slotNonce(slot);
+      const coins = await tokenCoins(seed, { cardDigest: card.digest, nonce });
+      made.push(await blind(n, await tokenInput(nonce, challenge, card.spki), coins));
+    }
+    return made;
+  }
+  async function tokenRequest(from) {
+    const start2 = concat(TYPE, (await sha256(from.card.spki)).slice(-1));
+    return concat(...(await blinded(from)).flatMap(({ request: request3 }) => [start2, request3]));
+  }
+  async function finalizeAll(from, answer) {
+    const made = await blinded(from);
+    if (answer.length !== MODULUS_BYTES * made.length) throw new TokenRefused(NO_TOKEN);
+    const n = modulusOf(from.card.spki);
+    return split(answer, MODULUS_BYTES).map((part, i) => finalize(n, made[i], part));
+  }
+
+  // src/client/outcomes.js
+  var outcomes_exports = {};
+  __export(outcomes_exports, {
+    ANSWERED: () => ANSWERED,
+    DRAWN: () => DRAWN,
+    ENDED: () => ENDED,
+    FINAL: () => FINAL,
+    MISSED: () => MISSED,
+    NO_STORAGE: () => NO_STORAGE,
+    OTHER_CARD: () => OTHER_CARD,
+    SENT: () => SENT,
+    UNSURE: () => UNSURE,
+    cardOf: () => cardOf,
+    find: () => find,
+    forgetCards: () => forgetCards,
+    inWindow: () => inWindow,
+    isWaiting: () => isWaiting,
+    keep: () => keep,
+    keepEnd: () => keepEnd,
+    keepMarks: () => keepMarks,
+    keepReport: () => keepReport,
+    keepSent: () => keepSent,
+    liveBefore: () => liveBefore,
+    nameOf: () => nameOf,
+    plain: () => plain
+  });
+  var NO_STORAGE = "This browser does not let the page keep anything, so an answer could be randomised twice. Allow storage for this page, or use another browser.";
+  var OTHER_CARD = "Another card was seen here for this time before. Nothing was sent now. Two cards for one time tell people apart: tell others of them.";
+  var DRAWN = "drawn";
+  var FINAL = "final";
+  var SENT = "sent";
+  var ENDED = "ended";
+  var ANSWERED = "marks";
+  var UNSURE = "marks of a report without an answer";
+  var MISSED = "missed";
+  var [CARDS, ROWS] = ["cards", "rows"];
+  var VERSION2 = 2;
+  var Refused = class extends Error {
+  };
+  function request(made) {
+    return new Promise((resolve, reject) => {
+      made.onsuccess = () => resolve(made.result);
+      made.onerror = () => reject(made.error);
     });
-    return { reportId: randomBytes(REPORT_ID_BYTES), slots };
+  }
+  async function database() {
+    const opening = indexedDB.open("smoothdp", VERSION2);
+    opening.onupgradeneeded = () => {
+      const made = opening.result;
+      for (const name of [...made.objectStoreNames]) made.deleteObjectStore(name);
+      for (const name of [CARDS, ROWS]) made.createObjectStore(name);
+    };
+    return request(opening);
+  }
+  async function inStore(work) {
+    let opened;
+    try {
+      opened = await database();
+      const change2 = opened.transaction([CARDS, ROWS], "readwrite", { durability: "strict" });
+      const done = new Promise((resolve, reject) => {
+        change2.oncomplete = resolve;
+        change2.onabort = () => reject(change2.error);
+      });
+      const [result] = await Promise.all([
+        work(change2.objectStore(ROWS), change2.objectStore(CARDS)),
+        done
+      ]);
+      return result;
+    } catch (error) {
+      if (error instanceof Refused) throw error;
+      throw new Error(NO_STORAGE, { cause: error });
+    } finally {
+      opened?.close();
+    }
+  }
+  var plain = (secret) => secret.replace(/\s/g, "").toLowerCase();
+  var nameOf = async (secret) => toHex(await sha256(text(plain(secret))));
+  var keyOf = ({ taskId, window, who }) => [taskId, window, who];
+  var allBefore = (taskId, window) => IDBKeyRange.bound([taskId, 0], [taskId, window], false, true);
+  async function entries(store, range) {
+    const found = [];
+    for (const key of await request(store.getAllKeys(range))) {
+      found.push([key, await request(store.get(key))]);
+    }
+    return found;
+  }
+  var ofWindow = (rows, { taskId, window }) => entries(rows, IDBKeyRange.bound([taskId, window], [taskId, window + 1], false, true));
+  var isUnanswered = ({ state }) => state === FINAL || state === UNSURE;
+  async function anothers(rows, place) {
+    const found = await ofWindow(rows, place);
+    return found.find(([key, row]) => key[2] !== place.who && isUnanswered(row))?.[1];
+  }
+  var find = (place) => inStore((rows) => request(rows.get(keyOf(place))));
+  var inWindow = (place) => inStore(async (rows) => (await ofWindow(rows, place)).map(([, row]) => row));
+  var isWaiting = (place) => inStore(async (rows) => !await request(rows.get(keyOf(place))) && Boolean(await anothers(rows, place)));
+  var cardOf = async ({ taskId, window }) => inStore(async (_, cards) => (await request(cards.get([taskId, window])))?.signed);
+  var keep = (place, fresh, { adopt = false } = {}) => inStore(async (rows, cards) => {
+    const key = keyOf(place);
+    const earlier = await request(rows.get(key));
+    if (earlier) return earlier;
+    const counts = adopt && await anothers(rows, place);
+    if (counts) {
+      await request(rows.put(counts, key));
+      return counts;
+    }
+    if (!fresh) return void 0;
+    const at = key.slice(0, 2);
+    const seen = await request(cards.get(at));
+    if (seen && !same(seen.digest, fresh.row.cardDigest)) throw new Refused(OTHER_CARD);
+    if (!seen) await request(cards.put({ digest: fresh.row.cardDigest, signed: fresh.signed }, at));
+    await request(rows.put(fresh.row, key));
+    return fresh.row;
+  });
+  var change = (place, before, made) => inStore(async (rows) => {
+    const row = await request(rows.get(keyOf(place)));
+    if (row?.state !== before) return;
+    const { cardDigest } = row;
+    await request(rows.put({ cardDigest, ...made }, keyOf(place)));
+  });
+  var keepReport = (place, report) => change(place, DRAWN, { state: FINAL, report });
+  var keepEnd = (place) => change(place, DRAWN, { state: ENDED });
+  var keepSent = (place) => inStore(async (rows) => {
+    const { report } = await request(rows.get(keyOf(place))) ?? {};
+    if (!report) return;
+    for (const [key, row] of await ofWindow(rows, place)) {
+      if (row.report && compare(row.report, report) === 0) {
+        await request(rows.put({ ...row, state: SENT }, key));
+      }
+    }
+  });
+  var liveBefore = (taskId, window) => inStore(async (rows) => (await entries(rows, allBefore(taskId, window))).filter(([, { state }]) => [DRAWN, FINAL, SENT].includes(state)));
+  async function keepMarks([taskId, window, who], marks) {
+    const place = { taskId, window, who };
+    for (const [before, state] of [[SENT, ANSWERED], [FINAL, UNSURE]]) {
+      await change(place, before, { state, marks });
+    }
+    await change(place, DRAWN, { state: MISSED });
+  }
+  var forgetCards = (taskId, window) => inStore(async (_, cards) => {
+    for (const [key, { digest: digest2 }] of await entries(cards, allBefore(taskId, window))) {
+      await request(cards.put({ digest: digest2 }, key));
+    }
+  });
+
+  // src/client/noise.js
+  var noise_exports = {};
+  __export(noise_exports, {
+    bernoulliExp: () => bernoulliExp,
+    clumpSize: () => clumpSize,
+    geometric: () => geometric,
+    shareOfNoise: () => shareOfNoise,
+    splitByUrn: () => splitByUrn
+  });
+  function bernoulliExp([above, under], source) {
+    for (let whole = above / under; whole > 0n; whole--) {
+      if (!smallExp([1n, 1n], source)) return false;
+    }
+    return smallExp([above % under, under], source);
+  }
+  function smallExp([above, under], source) {
+    let k = 1n;
+    while (bernoulli([above, under * k], source)) k++;
+    return k % 2n === 1n;
+  }
+  function geometric([s, t], source) {
+    let u;
+    do
+      u = below(t, source);
+    while (!bernoulliExp([u, t], source));
+    let v = 0n;
+    while (bernoulliExp([1n, 1n], source)) v++;
+    return (u + t * v) / s;
+  }
+  function shareOfNoise(cells, design, rate, source) {
+    let total = 0n;
+    for (let whole = cells / design; whole > 0n; whole--) total += geometric(rate, source);
+    const rest = cells % design;
+    if (!rest) return total;
+    let successes = 0n;
+    const draws = geometric(rate, source);
+    for (let draw = 0n; draw < draws; draw++) {
+      if (below(design * (draw + 1n), source) < rest + design * successes) successes++;
+    }
+    return total + successes;
+  }
+  function splitByUrn(units, cells, design, source) {
+    const found = [];
+    for (let unit = 0n; unit < units; unit++) {
+      const ticket = below(cells + design * unit, source);
+      found.push(ticket < cells ? Number(ticket) : found[Number((ticket - cells) / design)]);
+    }
+    return found;
+  }
+  function clumpSize(largest, source) {
+    let whole = 1n;
+    for (let size2 = 2n; size2 <= largest; size2++) whole *= size2;
+    let total = 0n;
+    for (let size2 = 1n; size2 <= largest; size2++) total += whole / size2;
+    let ticket = below(total, source);
+    let size = 1n;
+    for (; ticket >= whole / size; size++) ticket -= whole / size;
+    return Number(size);
+  }
+
+  // src/client/randomize.js
+  var WORD_BITS = 64;
+  var UNIT_BITS = 62n;
+  var PARAMETERS = {
+    low_communication_histogram: ["false_positive"],
+    paired_count: ["clump", "largest", "design"],
+    paired_histogram: ["clump", "largest", "design"],
+    split_sum: ["modulusBits", "design"]
+  };
+  var parameter = (task, name) => task.parameters[PARAMETERS[task.protocol].indexOf(name)];
+  var isNumber = ({ protocol }) => protocol === "real_sum" || protocol === "split_sum";
+  var isBinned = ({ protocol }) => protocol.endsWith("histogram");
+  function randomize(task, datum, source = randomBytes) {
+    const make2 = MESSAGES[task.protocol];
+    if (!make2) throw new Error("This page does not know what this poll collects.");
+    const values = make2(task, datum, source);
+    while (values.length < task.slots) values.push(DUMMY);
+    return values;
+  }
+  var MESSAGES = {
+    boolean_sum: (task, datum, source) => [flip(task, bitOf(datum), source)],
+    real_sum(task, datum, source) {
+      const ones = roundedPart(task, datum, source);
+      return Array.from({ length: task.size }, (_, i) => flip(task, i < ones ? 1 : 0, source));
+    },
+    histogram(task, datum, source) {
+      const omission = fraction(task.noise);
+      const noise = allBins(task).filter(() => !bernoulli(omission, source));
+      return [binOf(task, datum), ...noise];
+    },
+    /** Noise that does not fit is drawn again, all bins together. */
+    low_communication_histogram(task, datum, source) {
+      const own = binOf(task, datum);
+      const probability = fraction(task.noise);
+      for (; ; ) {
+        const noise = allBins(task).filter(() => bernoulli(probability, source));
+        if (noise.length < task.slots) return [own, ...noise];
+      }
+    },
+    paired_count: (task, datum, source) => signs(task, bitOf(datum), 1, source),
+    paired_histogram: (task, datum, source) => signs(task, 2 * binOf(task, datum) + 1, task.size, source),
+    /** m shares, all but the last uniform, of a number and its noise modulo 2^b. */
+    split_sum(task, datum, source) {
+      const rest = BigInt(parameter(task, "modulusBits"));
+      const design = BigInt(parameter(task, "design"));
+      const rate = ratio(fraction(task.noise), [BigInt(task.size), 1n]);
+      let total = BigInt(roundedPart(task, datum, source));
+      total += shareOfNoise(1n, design, rate, source) - shareOfNoise(1n, design, rate, source);
+      const shares = Array.from({ length: task.slots - 1 }, () => bits(Number(rest), source));
+      const last = total - shares.reduce((sum, share) => sum + share, 0n);
+      return [...shares, BigInt.asUintN(Number(rest), last)].map(Number);
+    }
+  };
+  function signs(task, own, cells, source) {
+    const design = BigInt(parameter(task, "design"));
+    const largest = BigInt(parameter(task, "largest"));
+    const [rate, clump] = [fraction(task.noise), fraction(parameter(task, "clump"))];
+    const noise = () => {
+      const units = shareOfNoise(BigInt(cells), design, rate, source);
+      return splitByUrn(units, BigInt(cells), design, source);
+    };
+    for (; ; ) {
+      const sent = [own, ...noise().map((cell) => 2 * cell + 1), ...noise().map((cell) => 2 * cell)];
+      for (let cell = 0; cell < cells; cell++) {
+        const pairs = bernoulli(clump, source) ? clumpSize(largest, source) : 0;
+        for (let pair = 0; pair < pairs; pair++) sent.push(2 * cell + 1, 2 * cell);
+      }
+      if (sent.length <= task.slots) return sent;
+    }
+  }
+  var flip = (task, bit, source) => bit ^ (bits(WORD_BITS, source) < BigInt(task.noise) ? 1 : 0);
+  var allBins = (task) => Array.from({ length: task.size }, (_, bin) => bin);
+  function bitOf(datum) {
+    if (datum !== 0 && datum !== 1) throw new Error("the answer must be 0 or 1");
+    return datum;
+  }
+  function binOf(task, datum) {
+    const place = task.domain.length ? task.domain.indexOf(datum) : datum;
+    if (!Number.isInteger(place) || place < 0 || place >= task.size) {
+      throw new Error("the answer must be one of the choices");
+    }
+    return place;
+  }
+  function roundedPart(task, datum, source) {
+    const [low, high] = task.bounds.map(fraction);
+    let value = fraction(datum);
+    if (less(value, low)) value = low;
+    if (less(high, value)) value = high;
+    const [above, under] = ratio(subtract(value, low), subtract(high, low));
+    const product = BigInt(task.size) * round([above << UNIT_BITS, under]);
+    const rest = product & (1n << UNIT_BITS) - 1n;
+    return Number(product >> UNIT_BITS) + (bits(Number(UNIT_BITS), source) < rest ? 1 : 0);
+  }
+
+  // src/client/client.js
+  var SEED_BYTES = 32;
+  var CLOCK = "That time is not the present one by the clock of this device. Nothing was sent. Set the clock right, or load this page again.";
+  async function takePart({ task, place, datum, signed, seconds, adopt = false }) {
+    const earlier = await keep(place, null, { adopt });
+    if (earlier) return earlier;
+    const { taskId, window } = place;
+    if (!isNear(task, window, seconds)) throw new Error(CLOCK);
+    const card = await checkCard(signed, { task, taskId, window });
+    const slots = await sealSlots(randomize(task, datum), card);
+    const row = isSignedTask(task) ? { state: DRAWN, slots: concat(...slots), seed: randomBytes(SEED_BYTES) } : { state: FINAL, report: encodeReport(card.digest, slots, []) };
+    return keep(place, { row: { cardDigest: card.digest, ...row }, signed }, { adopt });
+  }
+  var request2 = (poll, row) => orEnd(poll.place, async () => tokenRequest(await drawn(poll, row)));
+  var finish = (poll, row, answer) => orEnd(poll.place, async () => {
+    const from = await drawn(poll, row);
+    const signatures = await finalizeAll(from, answer);
+    const report = encodeReport(from.card.digest, from.slots, signatures);
+    await keepReport(poll.place, report);
+  });
+  async function sealedReport({ place }) {
+    const { report } = await find(place);
+    return sealReport(report, await openCard(await cardOf(place)));
+  }
+  async function settle({ task, taskId, seconds }) {
+    const live = firstLive(task, seconds);
+    for (const [key, row] of await liveBefore(taskId, live)) {
+      await keepMarks(key, await ownMarks(row, isSignedTask(task)));
+    }
+    await forgetCards(taskId, live);
+  }
+  async function ownMarks(row, isSigned2) {
+    if (!row?.report) return row?.marks ?? new Uint8Array();
+    return joinedMarks(slotsOfReport(row.report, isSigned2));
+  }
+  async function drawn({ task, place }, { slots, seed }) {
+    return {
+      card: await openCard(await cardOf(place)),
+      issuerName: task.issuer.name,
+      origin: task.origin,
+      slots: split(slots, SLOT_BYTES),
+      seed
+    };
+  }
+  async function orEnd(place, work) {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof TokenRefused) await keepEnd(place);
+      throw error;
+    }
+  }
+
+  // src/client/inclusion.js
+  var inclusion_exports = {};
+  __export(inclusion_exports, {
+    STANDING: () => STANDING,
+    lookUp: () => lookUp,
+    readResult: () => readResult
+  });
+  var STANDING = {
+    INCLUDED: "Your report is in the batch of this window: the shuffler handed it over, and the analyser signed that it got it. The marks do not show that it was counted.",
+    LEFT_OUT: "Your report is not in the batch of this window: the shuffler did not hand it over, although it had said that it has it. Tell who runs the shuffler, and the others.",
+    NOT_THERE: "Your report is not in the batch of this window; this machine never got the shuffler's word that it had come.",
+    IN_PART: "A part of your report is in the batch of this window: the shuffler took it apart. Tell who runs the shuffler, and the others.",
+    DENIED: "The shuffler and the analyser signed different lists of what the batch holds. Publish both, with their signatures: one of the two is not telling the truth.",
+    OTHER_CARD: "The result was made with another card than yours: two cards were signed for this window. Publish both.",
+    NOT_SENT: "Nothing of yours was sent in this window."
+  };
+  var NOT_GOOD = "What is published is not what both services signed. Load the page again; if that does not help, ask who runs the services.";
+  async function readResult({ task, taskId }, { result, signature }) {
+    const hash = await sha256(text(result));
+    if (!await isSigned(task.analyzer_sign_key, "result", hash, fromHex(signature))) {
+      throw new Error(NOT_GOOD);
+    }
+    const document2 = JSON.parse(result);
+    if (document2.task_id !== taskId) throw new Error(NOT_GOOD);
+    return document2;
+  }
+  async function lookUp({ task }, row, document2, marksFile) {
+    let header;
+    const [cardDigest, marksHash] = [document2.card_digest, document2.marks_sha256];
+    try {
+      header = await readHeader(fromHex(document2.batch_header), task.shuffler_sign_key);
+    } catch {
+      throw new Error(NOT_GOOD);
+    }
+    const own = splitMarks(await ownMarks(row, isSignedTask(task)));
+    if (!own.length) return STANDING.NOT_SENT;
+    const kept = toHex(row.cardDigest);
+    if (cardDigest !== kept || toHex(header.cardDigest) !== kept) return STANDING.OTHER_CARD;
+    if (marksHash !== toHex(header.marksHash)) return STANDING.DENIED;
+    let file;
+    try {
+      file = decodeMarks(marksFile);
+    } catch {
+      throw new Error(NOT_GOOD);
+    }
+    if (!same(await sha256(marksFile), header.marksHash) || toHex(file.cardDigest) !== kept) {
+      throw new Error(NOT_GOOD);
+    }
+    const found = own.filter((mark) => holds(file.marks, mark)).length;
+    if (found === own.length) return STANDING.INCLUDED;
+    if (found) return STANDING.IN_PART;
+    return [SENT, ANSWERED].includes(row.state) ? STANDING.LEFT_OUT : STANDING.NOT_THERE;
+  }
+
+  // src/client/submit.js
+  var submit_exports = {};
+  __export(submit_exports, {
+    CARDS: () => CARDS2,
+    ISSUER: () => ISSUER,
+    OVER: () => OVER,
+    REFUSED: () => REFUSED,
+    SHUFFLER: () => SHUFFLER,
+    USED: () => USED,
+    WAITING: () => WAITING,
+    placeOf: () => placeOf,
+    submit: () => submit
+  });
+  var ATTEMPTS = 5;
+  var MOST_WAIT = 310;
+  var NEXT = "Take part in the next window";
+  var CLOCK2 = "Set this machine's clock right, or wait for the window to begin";
+  var USED = "This invitation was used in this window, from another device or by somebody else. Finish there, or take part in the next window";
+  var CARDS2 = { 404: "There is no card of this window yet, or it is over" };
+  var ISSUER = {
+    401: "Ask who runs the analyser for an invitation of this task",
+    404: "This window has no card, or another issuer serves the task; check the address",
+    409: USED,
+    410: `The window is over. ${NEXT}`,
+    425: CLOCK2,
+    429: `The issuer has answered this request six times. ${NEXT}`
+  };
+  var SHUFFLER = {
+    401: "Ask who runs the shuffler for a pass of this task",
+    403: "The shuffler does not take the tokens: tell who runs the analyser and the shuffler",
+    404: "This shuffler has another card for the window, or serves another task",
+    409: `Another report came with this pass in this window, or this report with another pass. Give the pass of before, or: ${NEXT}`,
+    410: `The window is over. ${NEXT}`,
+    425: CLOCK2,
+    429: `Too many reports of this pass were not good. ${NEXT}`
+  };
+  var WAITING = "An answer was randomised here with another link, and is not known to have arrived: it is sent again, whatever you choose now.";
+  var OVER = "An answer was given here before, for a time that this device took to be over: what was sent is not kept any more, and is not made anew. Nothing was sent now.";
+  var REFUSED = "The tokens of this time were refused here: nothing was sent, and nothing will be. Take part in the next window.";
+  async function placeOf({ task, taskId, window, pass, invitation }) {
+    const who = await nameOf(isSignedTask(task) ? invitation : pass);
+    return { taskId, window, who };
   }
   async function submit({
     task,
     taskId,
-    token,
+    pass,
+    invitation = "",
     datum,
     window,
     anotherPerson = false,
     fetcher = fetch,
-    pause = wait
+    pause = wait,
+    attempts = ATTEMPTS,
+    seconds = () => Date.now() / 1e3
   }) {
-    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const place = await placeOf({ task, taskId, window, pass, invitation });
+    const poll = { task, place };
+    const sending = { fetcher, pause, attempts };
+    const issuer = task.issuer?.url.replace(/\/$/, "") ?? "";
+    const adopt = !isSignedTask(task) && !anotherPerson;
+    await settle({ task, taskId, seconds: seconds() });
+    const report = { taskId, pass, sending };
+    const late = { ...place, window: window - 1 };
+    const before = await keep(late, null);
+    if (before?.state === FINAL) {
+      await handIn({ ...report, place: late, sending: { ...sending, attempts: 1 } }).catch(() => {
+      });
+    }
+    let kept = await keep(place, null, { adopt });
+    if (!kept) {
+      const signed = await untilAnswered(200, CARDS2, sending, () => fetcher(`${issuer}/v2/tasks/${taskId}/cards/${window}`, plainly({})));
+      kept = await takePart({ task, place, datum, signed, seconds: seconds(), adopt });
+    }
+    if (kept.state === DRAWN) {
+      const body = await request2(poll, kept);
+      const answer = await untilAnswered(200, ISSUER, sending, () => fetcher(`${issuer}/v2/tokens/${taskId}/${window}`, posted(body, invitation, "token-requests")));
+      await finish(poll, kept, answer);
+      kept = await find(place);
+    }
+    if (kept.state === SENT) return true;
+    if (kept.state !== FINAL) {
+      throw new Error(kept.state === ENDED ? REFUSED : OVER);
+    }
+    await handIn({ ...report, place });
+    return false;
+  }
+  async function handIn({ taskId, pass, place, sending }) {
+    await untilAnswered(202, SHUFFLER, sending, async () => {
+      const body = await sealedReport({ place });
+      const path = `/v2/reports/${taskId}/${place.window}`;
+      return sending.fetcher(path, posted(body, pass, "sealed-report"));
+    });
+    await keepSent(place);
+  }
+  var plainly = (fields) => ({
+    credentials: "omit",
+    referrerPolicy: "no-referrer",
+    redirect: "error",
+    ...fields
+  });
+  var posted = (body, secret, kind) => plainly({
+    method: "POST",
+    body,
+    headers: {
+      authorization: `Bearer ${plain(secret)}`,
+      "content-type": `application/vnd.esa.${kind}`
+    }
+  });
+  async function untilAnswered(wanted, words, { pause, attempts }, ask) {
+    let waited = false;
+    for (let attempt = 0; attempt < attempts; attempt++) {
       if (attempt) await pause(Math.min(30, 0.2 * 2 ** attempt));
-      const answer = await once({ task, taskId, token, datum, window, anotherPerson, fetcher });
-      if (answer === 202) return keepAccepted({ taskId, window, token });
-      if (answer !== 0 && answer !== OUTDATED_KEY && answer !== 408 && answer < 500) {
-        throw new Error(WORDS[answer] ?? `The service refused the report (${answer}).`);
+      let answer;
+      const made = ask();
+      try {
+        answer = await answered(made);
+        if (answer.status === 425 && !waited && (answer.seconds ?? MOST_WAIT) < MOST_WAIT) {
+          waited = true;
+          await pause(answer.seconds);
+          answer = await answered(ask());
+        }
+      } catch (error) {
+        if (!(error instanceof Lost)) throw error;
+        continue;
+      }
+      if (answer.status === wanted) return answer.body;
+      if (answer.status < 500 && answer.status !== 408) {
+        const remedy = words[answer.status] ?? `A service refused this (${answer.status})`;
+        throw new Error(`${remedy}.`);
       }
     }
-    throw new Error("The service does not answer. Press the button again: the same report is sent.");
+    throw new Error("The service does not answer. Press the button again: the same is sent.");
   }
-  async function once({ task, taskId, token, datum, window, anotherPerson, fetcher }) {
-    let found;
+  var Lost = class extends Error {
+  };
+  async function answered(made) {
+    let answer;
     try {
-      found = await fetcher("/v1/keys", { cache: "no-store" });
-      if (!found.ok) return found.status;
-      found = await found.json();
-    } catch {
-      return 0;
-    }
-    const outerKey = fromHex(found.public_key);
-    const envelope = await envelopeFor({
-      task,
-      taskId,
-      token,
-      window,
-      datum,
-      keyId: found.key_id,
-      outerKey,
-      anotherPerson
-    });
-    try {
-      const answer = await fetcher(`/v1/tasks/${taskId}/reports`, {
-        method: "POST",
-        body: envelope,
-        headers: { authorization: `Bearer ${token}`, "content-type": "application/octet-stream" },
-        credentials: "omit",
-        referrerPolicy: "no-referrer"
-      });
-      return answer.status;
-    } catch {
-      return 0;
+      answer = await made;
+      const body = new Uint8Array(await answer.arrayBuffer());
+      const after = answer.headers.get("retry-after") ?? "";
+      const seconds = /^[0-9]{1,6}$/.test(after) ? Number(after) : void 0;
+      return { status: answer.status, body, seconds };
+    } catch (error) {
+      if (error instanceof TypeError || error?.name === "AbortError") throw new Lost();
+      throw error;
     }
   }
   var wait = (seconds) => new Promise((resolve) => setTimeout(resolve, 1e3 * seconds));
 
-  // src/chart.js
+  // src/page/chart.js
   var SVG = "http://www.w3.org/2000/svg";
   var MIDDLE = 14;
   function make(name, fields, words) {
@@ -3597,9 +4260,9 @@
     const picture = document.createElement("div");
     picture.setAttribute("aria-hidden", "true");
     for (const row of rows) {
-      const label = document.createElement("div");
-      label.className = "label";
-      label.textContent = row.label;
+      const label2 = document.createElement("div");
+      label2.className = "label";
+      label2.textContent = row.label;
       const [from, to] = [Math.min(row.low, row.value), Math.max(row.low, row.value)];
       const [a, b] = [row.value - row.error, row.value + row.error];
       const whisker = make("g", { class: "whisker" });
@@ -3613,7 +4276,7 @@
       const bar = make("rect", { x: x(from), y: MIDDLE - 10, height: 20, class: "bar" });
       bar.style.width = width;
       svg.append(bar, whisker);
-      picture.append(label, svg);
+      picture.append(label2, svg);
     }
     const axis = make("svg", { height: 26 });
     axis.append(make("line", { x1: 0, x2: "100%", y1: 1, y2: 1, class: "axis" }));
@@ -3625,7 +4288,7 @@
     return picture;
   }
 
-  // src/results.js
+  // src/page/results.js
   function rounded(value, error) {
     const places = error > 0 ? Math.max(0, 1 - Math.floor(Math.log10(error))) : 0;
     return value.toFixed(Math.min(12, places));
@@ -3633,9 +4296,9 @@
   function rowsOf(task, result) {
     if (result.counts) {
       const names = task.domain.length ? task.domain : [...Array(task.size).keys()].map(String);
-      return names.map((label) => ({
-        label,
-        value: result.counts[label] ?? 0,
+      return names.map((label2) => ({
+        label: label2,
+        value: result.counts[label2] ?? 0,
         error: result.error_of_all_counts,
         low: 0,
         high: result.users
@@ -3657,7 +4320,7 @@
     if (result.counts) return `${caption}, for all choices together. A choice that nobody made shows 0.`;
     return `${caption}. An estimate may lie below 0 or above everybody: it is not corrected, so that it is right on average.`;
   }
-  var termsOf = (task) => `In the guarantee, "shuffler" is the first service and "analyser" the second; a "user" is whoever may answer once (here: ${task.unit}), and a "row" what one user sent; "epsilon" measures how much the result can tell about it: chances change by at most a factor e^epsilon, where e is about 2.718.`;
+  var termsOf = (task) => `In the guarantee, "shuffler" is the first service and "analyser" the second, whose public side is the issuer: a "pass" is what the first one gave you, an "invitation" (or "account") what the second one's side gave you. A "user" is whoever may answer once (here: ${task.unit}), and a "row" what one user sent; "epsilon" measures how much the result can tell about it: chances change by at most a factor e^epsilon, where e is about 2.718.`;
   function guaranteeOf(result) {
     const found = result.epsilon_of_this_batch;
     const exact2 = found === null ? "" : ` For this batch, epsilon was ${up(found)}.`;
@@ -3665,12 +4328,12 @@
   }
   var up = (x) => (Math.ceil(x * 1e3) / 1e3).toString();
 
-  // src/words.js
+  // src/page/words.js
   var percent = (ratio2) => `${(100 * approximate(ratio2)).toPrecision(3).replace(/\.?0+$/, "")}%`;
   var up2 = (x) => (Math.ceil(x * 100) / 100).toString();
   function privacyWords(task) {
     const factor = up2(Math.exp(approximate(fraction(task.epsilon))));
-    const honest = percent(subtract([1n, 1n], fraction(task.dishonest_share)));
+    const honest = percent(fraction(task.honest_share));
     return [
       ["What happens on your device", randomising(task)],
       [
@@ -3679,18 +4342,27 @@
       ],
       [
         "What the second service learns",
-        "The mixed, randomised messages of everybody together. Not who sent which, nor when."
+        "The mixed, randomised messages of everybody together. Not who sent which, nor when." + (task.issuer ? ASKED : "")
       ],
       [
         "What the published result tells about you",
         `Any conclusion that somebody draws from it would be at most ${factor} times as likely with one answer of yours as with another, but for a probability of at most ${task.delta}. This holds if at least ${honest} of the participants follow the rules, and the two services do not work together.`
       ],
       ["If the two services work together", together(task)],
+      ["Who could invent participants", inventing(task)],
       [
         "What you must trust",
         "Your device; and that the first service sent you this page unchanged. If you do not, use the command-line client instead: it sends exactly the same."
       ]
     ];
+  }
+  var ASKED = " But its public side, the issuer, learns who holds your invitation, your network address, and when you ask it for the tokens that make your messages count; it does not see these messages.";
+  function inventing(task) {
+    const then = "With all others invented, only the dice of your own device would protect you.";
+    if (!task.issuer) {
+      return `The first service alone could: nobody checks that it does not. ${then}`;
+    }
+    return `Every answer needs a pass of the first service and an invitation of the second one's side, so that neither can invent many people alone. Whoever made or saw both for many people could: that is why they come to you by two different ways. ${then}`;
   }
   function randomising(task) {
     if (task.protocol === "boolean_sum") {
@@ -3699,17 +4371,28 @@
     if (task.protocol === "real_sum") {
       return `Your number is turned into ${task.size} ones and zeros, and each of them is turned over with probability ${percent([BigInt(task.noise), 1n << 64n])} before it is locked and sent. The dice are thrown once, here; your number is not kept and does not leave this page.`;
     }
-    return `Your choice is sent together with made-up choices: each choice is added with probability ${percent(subtract([1n, 1n], fraction(task.noise)))}, and empty messages fill the rest. The dice are thrown once, here.`;
+    if (task.protocol === "histogram" || task.protocol === "low_communication_histogram") {
+      const noise = fraction(task.noise);
+      const added = task.protocol === "histogram" ? subtract([1n, 1n], noise) : noise;
+      return `Your choice is sent together with made-up choices: each choice is added with probability ${percent(added)}, and empty messages fill the rest. The dice are thrown once, here.`;
+    }
+    if (task.protocol === "split_sum") {
+      return `Your number, with a little noise, is split into ${task.slots} parts that are each as good as random; only the sum of everybody's parts means something. Your number is not kept and does not leave this page.`;
+    }
+    return "Your answer is sent together with made-up answers of both signs, mostly in pairs that cancel each other, and empty messages fill the rest. The dice are thrown once, here.";
   }
   function together(task) {
-    if (task.protocol === "histogram") {
-      return "They can then see the messages of each participant, and often tell the choice.";
+    if (task.protocol === "boolean_sum" || task.protocol === "real_sum") {
+      const what = task.protocol === "boolean_sum" ? "your answer" : "your ones and zeros";
+      return `They can then see ${what} after the dice, still turned over with that probability.`;
     }
-    const what = task.protocol === "boolean_sum" ? "your answer" : "your ones and zeros";
-    return `They can then see ${what} after the dice, still turned over with that probability.`;
+    if (task.protocol === "split_sum") {
+      return "They can then put the parts of each participant together, and read the number.";
+    }
+    return "They can then see the messages of each participant, and often tell the choice.";
   }
 
-  // src/page.js
+  // src/page/page.js
   var SECONDS_BETWEEN_LOOKS = 3;
   var $ = (id) => document.getElementById(id);
   function tell(words, kind = "note") {
@@ -3720,16 +4403,32 @@
     addEventListener("hashchange", () => location.reload());
     tell("Loading …");
     try {
-      const problem = obstacle();
+      const problem = await obstacle();
       if (problem) return tell(problem, "problem");
       await prepare();
     } catch (error) {
       tell(error.message, "problem");
     }
   }
+  async function obstacle(scope = globalThis) {
+    if (!scope.crypto?.subtle || !scope.crypto.getRandomValues) {
+      return "This browser cannot encrypt here: it has no WebCrypto, or the page did not come over https. Nothing was sent. Use an up-to-date browser and an https address.";
+    }
+    if (!await canCheck()) {
+      return "This browser cannot check who made the keys of this poll: it has no Ed25519 signatures. Nothing was sent. Use a newer browser.";
+    }
+    return storage(scope) ? "" : `Nothing was sent. ${NO_STORAGE}`;
+  }
+  function storage(scope) {
+    try {
+      return scope.indexedDB;
+    } catch {
+      return null;
+    }
+  }
   async function prepare() {
     const taskId = location.pathname.split("/")[2] ?? "";
-    const answer = await fetch(`/v1/tasks/${taskId}`, { credentials: "omit" });
+    const answer = await fetch(`/v2/tasks/${taskId}`, { credentials: "omit" });
     if (!answer.ok) throw new Error("There is no poll at this address.");
     const task = await readTask(await answer.arrayBuffer(), taskId);
     const about = await (await fetch(`/poll/${taskId}/about`)).json();
@@ -3745,67 +4444,72 @@
       $("known").append(dt, dd);
     }
     showChoices(task);
-    $("token").value = location.hash.slice(1);
-    $("token-row").hidden = Boolean($("token").value);
+    $("pass").value = location.hash.slice(1);
+    $("pass-row").hidden = Boolean($("pass").value);
+    $("invitation-row").hidden = !isSignedTask(task);
+    $("invitation").required = isSignedTask(task);
     const poll = { task, taskId };
-    $("token").addEventListener("change", () => offerAnother(poll).catch(() => {
+    const own = isSignedTask(task) ? $("invitation") : $("pass");
+    own.addEventListener("change", () => sayWhatIsKept(poll).catch(() => {
     }));
     $("form").addEventListener("submit", (event) => {
       event.preventDefault();
       send(poll);
     });
-    const earlier = await find({ taskId, window: windowNow(task), token: $("token").value });
-    const same = "An answer was randomised here for this link already; sending again sends the same report.";
-    const waiting = await offerAnother(poll);
-    const fresh = waiting ? WAITING : "Nothing has been sent yet.";
-    tell(!earlier ? fresh : earlier.slots ? same : OVER);
+    await settle({ ...poll, seconds: Date.now() / 1e3 });
+    await sayWhatIsKept(poll);
     await update(poll);
     $("poll").hidden = false;
     setTimeout(look, 1e3 * SECONDS_BETWEEN_LOOKS, poll);
   }
-  async function offerAnother({ task, taskId }) {
-    const token = $("token").value.trim();
-    const waiting = await isWaiting({ taskId, window: windowNow(task), token });
+  var secrets = () => ({ pass: $("pass").value.trim(), invitation: $("invitation").value.trim() });
+  async function sayWhatIsKept({ task, taskId }) {
+    const place = await placeOf({ task, taskId, window: windowNow(task), ...secrets() });
+    const kept = await find(place);
+    const waiting = !isSignedTask(task) && await isWaiting(place);
     $("another-row").hidden = !waiting;
     if (!waiting) $("another").checked = false;
-    return waiting;
+    const same2 = "An answer was randomised here for this link already; sending again sends the same report.";
+    const sent = "An answer was randomised here for this link already, and has arrived.";
+    const said = { [DRAWN]: same2, [FINAL]: same2, [SENT]: sent, ended: REFUSED };
+    const nothing = isSignedTask(task) && !secrets().invitation ? "Nothing is sent before you press the button." : "Nothing has been sent yet.";
+    const fresh = waiting ? WAITING : nothing;
+    tell(kept ? said[kept.state] ?? OVER : fresh);
   }
   function showChoices(task) {
     const choices = $("choices");
-    if (task.protocol === "real_sum") {
+    if (isNumber(task)) {
       const [low, high] = task.bounds;
       choices.innerHTML = '<label for="number"></label><input id="number" inputmode="decimal" required autocomplete="off">';
       choices.firstChild.textContent = `A number from ${low} to ${high}; one outside counts as the nearest end. `;
       return;
     }
-    const names = task.protocol === "boolean_sum" ? [["1", "Yes"], ["0", "No"]] : (task.domain.length ? task.domain : [...Array(task.size).keys()]).map((n, i) => [i, n]);
+    const names = isBinned(task) ? (task.domain.length ? task.domain : [...Array(task.size).keys()]).map((n, i) => [i, n]) : [["1", "Yes"], ["0", "No"]];
     for (const [value, name] of names) {
-      const label = document.createElement("label");
+      const label2 = document.createElement("label");
       const input = document.createElement("input");
       Object.assign(input, { type: "radio", name: "choice", value, required: true });
-      label.className = "choice";
-      label.append(input, ` ${name}`);
-      choices.append(label);
+      label2.className = "choice";
+      label2.append(input, ` ${name}`);
+      choices.append(label2);
     }
   }
   function datumOf(task) {
-    if (task.protocol === "real_sum") {
-      return $("number").value.replace(",", ".");
-    }
+    if (isNumber(task)) return $("number").value.replace(",", ".");
     const place = Number(document.querySelector("input[name=choice]:checked").value);
-    return task.protocol === "histogram" && task.domain.length ? task.domain[place] : place;
+    return isBinned(task) && task.domain.length ? task.domain[place] : place;
   }
   async function send(poll) {
     $("send").disabled = true;
     await update(poll);
     if ($("form").hidden) return;
-    const token = $("token").value.trim();
     tell("Randomising and locking your answer, then sending it …");
     try {
       const window = windowNow(poll.task);
+      const who = { ...poll, ...secrets(), window };
       const anotherPerson = $("another").checked;
-      const again = !anotherPerson && await isWaiting({ ...poll, window, token });
-      await submit({ ...poll, token, datum: datumOf(poll.task), window, anotherPerson });
+      const again = !isSignedTask(poll.task) && !anotherPerson && await isWaiting(await placeOf(who));
+      await submit({ ...who, datum: datumOf(poll.task), anotherPerson });
       const whose = again ? "The answer that was randomised here before, with another link," : "Your randomised answer";
       tell(`${whose} has arrived. The result appears here when it is published.`, "done");
       $("form").hidden = true;
@@ -3821,8 +4525,9 @@
   async function update(poll) {
     try {
       const answer = await fetch(`/poll/${poll.taskId}/results`, { cache: "no-store" });
-      const results = answer.ok ? await answer.json() : [];
-      if (!results.length) return;
+      const published = answer.ok ? await answer.json() : [];
+      if (!published.length) return;
+      const results = await Promise.all(published.map((one) => readResult(poll, one)));
       const result = results.at(-1);
       if (isClosed(poll.task, results)) {
         close("This poll is closed; this is its result.");
@@ -3830,7 +4535,7 @@
         const next = dayOf(poll.task, result.window + 1);
         close(`This is the result so far. The poll goes on at ${next}: load this page again then.`);
       }
-      show(poll, result);
+      await show(poll, result);
     } catch {
     }
   }
@@ -3838,7 +4543,7 @@
     $("form").hidden = true;
     if ($("status").textContent !== words) tell(words, "done");
   }
-  function show(poll, result) {
+  async function show(poll, result) {
     if (poll.shown === result.window) return;
     poll.shown = result.window;
     const { task } = poll;
@@ -3863,12 +4568,46 @@
     $("warning").textContent = result.warning ?? "";
     $("result").hidden = false;
     $("when").textContent = dayOf(task, result.window);
+    $("standing").textContent = await standingOf(poll, result);
+  }
+  async function standingOf(poll, result) {
+    const { task, taskId } = poll;
+    try {
+      const rows = await inWindow({ taskId, window: result.window });
+      if (!rows.some(({ report, marks }) => report || marks)) return "";
+      const answer = await fetch(`/v2/tasks/${taskId}/marks/${result.window}`, { credentials: "omit" });
+      const file = new Uint8Array(answer.ok ? await answer.arrayBuffer() : []);
+      const said = [];
+      for (const row of rows) said.push(await lookUp({ task }, row, result, file));
+      return [...new Set(said)].join(" ");
+    } catch (error) {
+      return error.message;
+    }
   }
   var windowNow = (task) => windowAt(task, Date.now() / 1e3);
   var dayOf = (task, window) => new Date(1e3 * window * task.window_seconds).toISOString().slice(0, 16).replace("T", " ") + " UTC";
 
   // src/poll.js
-  globalThis.smoothdp = { ...bytes_exports, ...client_exports, ...envelope_exports, ...fractions_exports, ...random_exports, randomize };
+  globalThis.smoothdp = {
+    ...bytes_exports,
+    ...fractions_exports,
+    ...random_exports,
+    ...client_exports,
+    ...inclusion_exports,
+    ...noise_exports,
+    ...submit_exports,
+    ...blind_exports,
+    ...card_exports,
+    ...hybrid_exports,
+    ...marks_exports,
+    ...report_exports,
+    ...signing_exports,
+    ...task_exports,
+    ...tokens_exports,
+    randomize,
+    obstacle,
+    outcomes: outcomes_exports
+  };
   if (globalThis.document?.getElementById("poll")) start();
 })();
 /*! Bundled license information:

@@ -1,0 +1,89 @@
+/** The client: draws once per window and keeps that; all that it sends follows from the row. */
+
+import { concat, split } from "../base/bytes.js";
+import { randomBytes } from "../base/random.js";
+import { TokenRefused } from "../formats/blind.js";
+import { checkCard, openCard } from "../formats/card.js";
+import { joinedMarks } from "../formats/marks.js";
+import { encodeReport, sealReport, sealSlots, SLOT_BYTES, slotsOfReport } from "../formats/report.js";
+import { firstLive, isNear, isSignedTask } from "../formats/task.js";
+import { finalizeAll, tokenRequest } from "../formats/tokens.js";
+import * as outcomes from "./outcomes.js";
+import { randomize } from "./randomize.js";
+
+const SEED_BYTES = 32;
+
+export const CLOCK =
+  "That time is not the present one by the clock of this device. Nothing was sent. Set the clock " +
+  "right, or load this page again.";
+
+/**
+ * Check the card, randomise and seal a datum, and keep that; return the row that counts.
+ *
+ * If there is a row already, the datum is not looked at, and the card is not used.
+ */
+export async function takePart({ task, place, datum, signed, seconds, adopt = false }) {
+  const earlier = await outcomes.keep(place, null, { adopt });
+  if (earlier) return earlier;
+  const { taskId, window } = place;
+  if (!isNear(task, window, seconds)) throw new Error(CLOCK);
+  const card = await checkCard(signed, { task, taskId, window });
+  const slots = await sealSlots(randomize(task, datum), card);
+  const row = isSignedTask(task)
+    ? { state: outcomes.DRAWN, slots: concat(...slots), seed: randomBytes(SEED_BYTES) }
+    : { state: outcomes.FINAL, report: encodeReport(card.digest, slots, []) };
+  return outcomes.keep(place, { row: { cardDigest: card.digest, ...row }, signed }, { adopt });
+}
+
+/** The body that asks the issuer for tokens: the same bytes at each call. */
+export const request = (poll, row) => orEnd(poll.place, async () => tokenRequest(await drawn(poll, row)));
+
+/** Finalize all tokens; keep the report and erase slots and seed. */
+export const finish = (poll, row, answer) =>
+  orEnd(poll.place, async () => {
+    const from = await drawn(poll, row);
+    const signatures = await finalizeAll(from, answer);
+    const report = encodeReport(from.card.digest, from.slots, signatures);
+    await outcomes.keepReport(poll.place, report);
+  });
+
+/** The report sealed to the gateway key of its card: under a fresh seal each time. */
+export async function sealedReport({ place }) {
+  const { report } = await outcomes.find(place);
+  return sealReport(report, await openCard(await outcomes.cardOf(place)));
+}
+
+/** Put marks in the place of the reports of windows that are over, of all persons. */
+export async function settle({ task, taskId, seconds }) {
+  const live = firstLive(task, seconds);
+  for (const [key, row] of await outcomes.liveBefore(taskId, live)) {
+    await outcomes.keepMarks(key, await ownMarks(row, isSignedTask(task)));
+  }
+  await outcomes.forgetCards(taskId, live);
+}
+
+/** The marks of a row, which may be in the place of its report already, joined. */
+export async function ownMarks(row, isSigned) {
+  if (!row?.report) return row?.marks ?? new Uint8Array();
+  return joinedMarks(slotsOfReport(row.report, isSigned));
+}
+
+async function drawn({ task, place }, { slots, seed }) {
+  return {
+    card: await openCard(await outcomes.cardOf(place)),
+    issuerName: task.issuer.name,
+    origin: task.origin,
+    slots: split(slots, SLOT_BYTES),
+    seed,
+  };
+}
+
+/** A key or token that is refused ends the window for this person: the draw is destroyed. */
+async function orEnd(place, work) {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof TokenRefused) await outcomes.keepEnd(place);
+    throw error;
+  }
+}

@@ -1,0 +1,81 @@
+/**
+ * Whether a report is in the batch: looked up in the marks of its window, without asking anybody.
+ *
+ * The marks file is static and the same for all, so fetching it names nobody's slots. The
+ * shuffler signed its hash with the batch, the analyser with the result.
+ */
+
+import { fromHex, same, text, toHex } from "../base/bytes.js";
+import { sha256 } from "../base/hashes.js";
+import { decodeMarks, holds, readHeader, splitMarks } from "../formats/marks.js";
+import { isSigned } from "../formats/signing.js";
+import { isSignedTask } from "../formats/task.js";
+import { ownMarks } from "./client.js";
+import { ANSWERED, SENT } from "./outcomes.js";
+
+/** What the marks say, in the words of the command-line client. */
+export const STANDING = {
+  INCLUDED:
+    "Your report is in the batch of this window: the shuffler handed it over, and the " +
+    "analyser signed that it got it. The marks do not show that it was counted.",
+  LEFT_OUT:
+    "Your report is not in the batch of this window: the shuffler did not hand it over, " +
+    "although it had said that it has it. Tell who runs the shuffler, and the others.",
+  NOT_THERE:
+    "Your report is not in the batch of this window; this machine never got the shuffler's " +
+    "word that it had come.",
+  IN_PART:
+    "A part of your report is in the batch of this window: the shuffler took it apart. Tell " +
+    "who runs the shuffler, and the others.",
+  DENIED:
+    "The shuffler and the analyser signed different lists of what the batch holds. Publish " +
+    "both, with their signatures: one of the two is not telling the truth.",
+  OTHER_CARD:
+    "The result was made with another card than yours: two cards were signed for this " +
+    "window. Publish both.",
+  NOT_SENT: "Nothing of yours was sent in this window.",
+};
+
+const NOT_GOOD =
+  "What is published is not what both services signed. Load the page again; if that does not " +
+  "help, ask who runs the services.";
+
+/** The document of a result, if the task's analyser signed it and it is of this task. */
+export async function readResult({ task, taskId }, { result, signature }) {
+  const hash = await sha256(text(result));
+  if (!(await isSigned(task.analyzer_sign_key, "result", hash, fromHex(signature)))) {
+    throw new Error(NOT_GOOD);
+  }
+  const document = JSON.parse(result);
+  if (document.task_id !== taskId) throw new Error(NOT_GOOD);
+  return document;
+}
+
+/** What the marks of a window say of a row; throws where one of the signatures or hashes is not good. */
+export async function lookUp({ task }, row, document, marksFile) {
+  let header;
+  const [cardDigest, marksHash] = [document.card_digest, document.marks_sha256];
+  try {
+    header = await readHeader(fromHex(document.batch_header), task.shuffler_sign_key);
+  } catch {
+    throw new Error(NOT_GOOD);
+  }
+  const own = splitMarks(await ownMarks(row, isSignedTask(task)));
+  if (!own.length) return STANDING.NOT_SENT;
+  const kept = toHex(row.cardDigest);
+  if (cardDigest !== kept || toHex(header.cardDigest) !== kept) return STANDING.OTHER_CARD;
+  if (marksHash !== toHex(header.marksHash)) return STANDING.DENIED;
+  let file;
+  try {
+    file = decodeMarks(marksFile);
+  } catch {
+    throw new Error(NOT_GOOD);
+  }
+  if (!same(await sha256(marksFile), header.marksHash) || toHex(file.cardDigest) !== kept) {
+    throw new Error(NOT_GOOD);
+  }
+  const found = own.filter((mark) => holds(file.marks, mark)).length;
+  if (found === own.length) return STANDING.INCLUDED;
+  if (found) return STANDING.IN_PART;
+  return [SENT, ANSWERED].includes(row.state) ? STANDING.LEFT_OUT : STANDING.NOT_THERE;
+}

@@ -1,0 +1,200 @@
+/**
+ * What a browser keeps: one row per person and window, which decides all that is ever sent.
+ *
+ * The row is on disk before the first byte leaves, and no retry draws again. It never holds the
+ * datum, what it was randomised to, or an ephemeral key. A person is the hash of the invitation;
+ * without an issuer, of the pass: several may share a browser.
+ */
+
+import { compare, same, text, toHex } from "../base/bytes.js";
+import { sha256 } from "../base/hashes.js";
+
+export const NO_STORAGE =
+  "This browser does not let the page keep anything, so an answer could be randomised twice. " +
+  "Allow storage for this page, or use another browser.";
+
+export const OTHER_CARD =
+  "Another card was seen here for this time before. Nothing was sent now. Two cards for one time " +
+  "tell people apart: tell others of them.";
+
+/** Slots and seed are kept; nothing that was sent names a slot. */
+export const DRAWN = "drawn";
+/** The report is kept and the seed erased; it may have left. */
+export const FINAL = "final";
+/** The shuffler has it. */
+export const SENT = "sent";
+/** A token was refused: nothing was sent, and nothing will be. */
+export const ENDED = "ended";
+/** The time is over, the shuffler has said that it has the report; its marks are left. */
+export const ANSWERED = "marks";
+/** The time is over; the report may have reached the shuffler. */
+export const UNSURE = "marks of a report without an answer";
+/** The time is over; nothing was sent. */
+export const MISSED = "missed";
+
+const [CARDS, ROWS] = ["cards", "rows"];
+const VERSION = 2;
+
+/** An error whose words are for the participant, raised while the store was open. */
+class Refused extends Error {}
+
+function request(made) {
+  return new Promise((resolve, reject) => {
+    made.onsuccess = () => resolve(made.result);
+    made.onerror = () => reject(made.error);
+  });
+}
+
+async function database() {
+  const opening = indexedDB.open("smoothdp", VERSION);
+  opening.onupgradeneeded = () => {
+    const made = opening.result;
+    // What the first protocol kept is of no use to the second.
+    for (const name of [...made.objectStoreNames]) made.deleteObjectStore(name);
+    for (const name of [CARDS, ROWS]) made.createObjectStore(name);
+  };
+  return request(opening);
+}
+
+/** One transaction over all that is kept; what it returns is on disk when this returns. */
+async function inStore(work) {
+  let opened;
+  try {
+    opened = await database();
+    const change = opened.transaction([CARDS, ROWS], "readwrite", { durability: "strict" });
+    const done = new Promise((resolve, reject) => {
+      change.oncomplete = resolve;
+      change.onabort = () => reject(change.error);
+    });
+    const [result] = await Promise.all([
+      work(change.objectStore(ROWS), change.objectStore(CARDS)), done,
+    ]);
+    return result;
+  } catch (error) {
+    if (error instanceof Refused) throw error;
+    throw new Error(NO_STORAGE, { cause: error });
+  } finally {
+    opened?.close();
+  }
+}
+
+/** A secret however it was typed: services read it in one way alone. */
+export const plain = (secret) => secret.replace(/\s/g, "").toLowerCase();
+
+/** What a person is known by here. */
+export const nameOf = async (secret) => toHex(await sha256(text(plain(secret))));
+
+/** By window first, so that those which are over lie together. */
+const keyOf = ({ taskId, window, who }) => [taskId, window, who];
+const allBefore = (taskId, window) => IDBKeyRange.bound([taskId, 0], [taskId, window], false, true);
+
+async function entries(store, range) {
+  const found = [];
+  for (const key of await request(store.getAllKeys(range))) {
+    found.push([key, await request(store.get(key))]);
+  }
+  return found;
+}
+
+const ofWindow = (rows, { taskId, window }) =>
+  entries(rows, IDBKeyRange.bound([taskId, window], [taskId, window + 1], false, true));
+
+const isUnanswered = ({ state }) => state === FINAL || state === UNSURE;
+
+async function anothers(rows, place) {
+  const found = await ofWindow(rows, place);
+  return found.find(([key, row]) => key[2] !== place.who && isUnanswered(row))?.[1];
+}
+
+export const find = (place) => inStore((rows) => request(rows.get(keyOf(place))));
+
+/** All rows of a window, of whomever. */
+export const inWindow = (place) =>
+  inStore(async (rows) => (await ofWindow(rows, place)).map(([, row]) => row));
+
+/** Whether this person has no row, and the report of another one has no answer. */
+export const isWaiting = (place) =>
+  inStore(async (rows) =>
+    !(await request(rows.get(keyOf(place)))) && Boolean(await anothers(rows, place)));
+
+export const cardOf = async ({ taskId, window }) =>
+  inStore(async (_, cards) => (await request(cards.get([taskId, window])))?.signed);
+
+/**
+ * Keep a draw and its card unless there is a row; return the row that counts, on disk by then.
+ *
+ * There is one card for a window for ever. With adopt, the report of another name that has no
+ * answer counts too: it may have left. Without a fresh draw the row there is, or nothing.
+ */
+export const keep = (place, fresh, { adopt = false } = {}) =>
+  inStore(async (rows, cards) => {
+    const key = keyOf(place);
+    const earlier = await request(rows.get(key));
+    if (earlier) return earlier;
+    const counts = adopt && (await anothers(rows, place));
+    if (counts) {
+      await request(rows.put(counts, key));
+      return counts;
+    }
+    if (!fresh) return undefined;
+    const at = key.slice(0, 2);
+    const seen = await request(cards.get(at));
+    if (seen && !same(seen.digest, fresh.row.cardDigest)) throw new Refused(OTHER_CARD);
+    if (!seen) await request(cards.put({ digest: fresh.row.cardDigest, signed: fresh.signed }, at));
+    await request(rows.put(fresh.row, key));
+    return fresh.row;
+  });
+
+/** Change a row that is in a state; in another state it stays as it is. */
+const change = (place, before, made) =>
+  inStore(async (rows) => {
+    const row = await request(rows.get(keyOf(place)));
+    if (row?.state !== before) return;
+    const { cardDigest } = row;
+    await request(rows.put({ cardDigest, ...made }, keyOf(place)));
+  });
+
+/** Keep the report and erase slots and seed, in one transaction. */
+export const keepReport = (place, report) => change(place, DRAWN, { state: FINAL, report });
+
+/** Keep that the window is over for this person before anything was sent; destroy the draw. */
+export const keepEnd = (place) => change(place, DRAWN, { state: ENDED });
+
+/** Keep that the shuffler has the report, under whatever names it is here. */
+export const keepSent = (place) =>
+  inStore(async (rows) => {
+    const { report } = (await request(rows.get(keyOf(place)))) ?? {};
+    if (!report) return;
+    for (const [key, row] of await ofWindow(rows, place)) {
+      if (row.report && compare(row.report, report) === 0) {
+        await request(rows.put({ ...row, state: SENT }, key));
+      }
+    }
+  });
+
+/** [key, row] of the windows before one whose reports are not destroyed yet. */
+export const liveBefore = (taskId, window) =>
+  inStore(async (rows) =>
+    (await entries(rows, allBefore(taskId, window))).filter(([, { state }]) =>
+      [DRAWN, FINAL, SENT].includes(state)));
+
+/**
+ * Put marks in the place of a report whose window is over.
+ *
+ * That there was one stays: a clock that was wrong for a while makes no second draw.
+ */
+export async function keepMarks([taskId, window, who], marks) {
+  const place = { taskId, window, who };
+  for (const [before, state] of [[SENT, ANSWERED], [FINAL, UNSURE]]) {
+    await change(place, before, { state, marks });
+  }
+  await change(place, DRAWN, { state: MISSED });
+}
+
+/** Delete the cards of windows before one; their digests stay: no window has a second card here. */
+export const forgetCards = (taskId, window) =>
+  inStore(async (_, cards) => {
+    for (const [key, { digest }] of await entries(cards, allBefore(taskId, window))) {
+      await request(cards.put({ digest }, key));
+    }
+  });

@@ -1,0 +1,172 @@
+/** A report on its way: card, tokens, sealed report; every step again until it is done. */
+
+import { isSignedTask } from "../formats/task.js";
+import * as client from "./client.js";
+import * as outcomes from "./outcomes.js";
+
+const ATTEMPTS = 5;
+const MOST_WAIT = 310;
+const NEXT = "Take part in the next window";
+const CLOCK = "Set this machine's clock right, or wait for the window to begin";
+
+export const USED =
+  "This invitation was used in this window, from another device or by somebody else. Finish " +
+  "there, or take part in the next window";
+
+/** What to do about a refusal, in the words of the command-line client. */
+export const CARDS = { 404: "There is no card of this window yet, or it is over" };
+export const ISSUER = {
+  401: "Ask who runs the analyser for an invitation of this task",
+  404: "This window has no card, or another issuer serves the task; check the address",
+  409: USED,
+  410: `The window is over. ${NEXT}`,
+  425: CLOCK,
+  429: `The issuer has answered this request six times. ${NEXT}`,
+};
+export const SHUFFLER = {
+  401: "Ask who runs the shuffler for a pass of this task",
+  403: "The shuffler does not take the tokens: tell who runs the analyser and the shuffler",
+  404: "This shuffler has another card for the window, or serves another task",
+  409:
+    "Another report came with this pass in this window, or this report with another pass. " +
+    `Give the pass of before, or: ${NEXT}`,
+  410: `The window is over. ${NEXT}`,
+  425: CLOCK,
+  429: `Too many reports of this pass were not good. ${NEXT}`,
+};
+
+export const WAITING =
+  "An answer was randomised here with another link, and is not known to have arrived: it is sent " +
+  "again, whatever you choose now.";
+
+export const OVER =
+  "An answer was given here before, for a time that this device took to be over: what was sent is " +
+  "not kept any more, and is not made anew. Nothing was sent now.";
+
+export const REFUSED =
+  "The tokens of this time were refused here: nothing was sent, and nothing will be. Take part in " +
+  "the next window.";
+
+/** The place of a person's row: known by the invitation, without an issuer by the pass. */
+export async function placeOf({ task, taskId, window, pass, invitation }) {
+  const who = await outcomes.nameOf(isSignedTask(task) ? invitation : pass);
+  return { taskId, window, who };
+}
+
+/**
+ * Take part in a window; returns whether the shuffler had said before that it has the report.
+ *
+ * Pressing again goes on where it stopped: the same slots, the same request, the same report
+ * under a fresh seal. Nothing goes to the shuffler before all tokens are good. Throws an Error
+ * whose message is for the participant.
+ */
+export async function submit({
+  task, taskId, pass, invitation = "", datum, window, anotherPerson = false,
+  fetcher = fetch, pause = wait, attempts = ATTEMPTS, seconds = () => Date.now() / 1000,
+}) {
+  const place = await placeOf({ task, taskId, window, pass, invitation });
+  const poll = { task, place };
+  const sending = { fetcher, pause, attempts };
+  const issuer = task.issuer?.url.replace(/\/$/, "") ?? "";
+  // With an issuer another invitation is another person, and it has one draw.
+  const adopt = !isSignedTask(task) && !anotherPerson;
+  await client.settle({ task, taskId, seconds: seconds() });
+  const report = { taskId, pass, sending };
+  // Its row decides what is sent; too late is no reason to miss the present window.
+  const late = { ...place, window: window - 1 };
+  const before = await outcomes.keep(late, null);
+  if (before?.state === outcomes.FINAL) {
+    await handIn({ ...report, place: late, sending: { ...sending, attempts: 1 } }).catch(() => {});
+  }
+  let kept = await outcomes.keep(place, null, { adopt });
+  if (!kept) {
+    const signed = await untilAnswered(200, CARDS, sending, () =>
+      fetcher(`${issuer}/v2/tasks/${taskId}/cards/${window}`, plainly({})));
+    kept = await client.takePart({ task, place, datum, signed, seconds: seconds(), adopt });
+  }
+  if (kept.state === outcomes.DRAWN) {
+    const body = await client.request(poll, kept);
+    const answer = await untilAnswered(200, ISSUER, sending, () =>
+      fetcher(`${issuer}/v2/tokens/${taskId}/${window}`, posted(body, invitation, "token-requests")));
+    await client.finish(poll, kept, answer);
+    kept = await outcomes.find(place);
+  }
+  if (kept.state === outcomes.SENT) return true;
+  if (kept.state !== outcomes.FINAL) {
+    throw new Error(kept.state === outcomes.ENDED ? REFUSED : OVER);
+  }
+  await handIn({ ...report, place });
+  return false;
+}
+
+/** Send a report that is final until the shuffler has it, and keep that it has. */
+async function handIn({ taskId, pass, place, sending }) {
+  await untilAnswered(202, SHUFFLER, sending, async () => {
+    const body = await client.sealedReport({ place });
+    const path = `/v2/reports/${taskId}/${place.window}`;
+    return sending.fetcher(path, posted(body, pass, "sealed-report"));
+  });
+  await outcomes.keepSent(place);
+}
+
+/** No cookie, no referrer, and no answer of a proxy that turns elsewhere. */
+const plainly = (fields) => ({
+  credentials: "omit", referrerPolicy: "no-referrer", redirect: "error", ...fields,
+});
+
+const posted = (body, secret, kind) => plainly({
+  method: "POST",
+  body,
+  headers: {
+    authorization: `Bearer ${outcomes.plain(secret)}`,
+    "content-type": `application/vnd.esa.${kind}`,
+  },
+});
+
+/** Ask until there is the wanted answer, or one that another attempt cannot mend; its body. */
+async function untilAnswered(wanted, words, { pause, attempts }, ask) {
+  let waited = false;
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    if (attempt) await pause(Math.min(30, 0.2 * 2 ** attempt));
+    let answer;
+    const made = ask();
+    try {
+      answer = await answered(made);
+      if (answer.status === 425 && !waited && (answer.seconds ?? MOST_WAIT) < MOST_WAIT) {
+        // It names a time: for a clock a little ahead of its own.
+        waited = true;
+        await pause(answer.seconds);
+        answer = await answered(ask());
+      }
+    } catch (error) {
+      if (!(error instanceof Lost)) throw error;
+      continue;
+    }
+    if (answer.status === wanted) return answer.body;
+    if (answer.status < 500 && answer.status !== 408) {
+      const remedy = words[answer.status] ?? `A service refused this (${answer.status})`;
+      throw new Error(`${remedy}.`);
+    }
+  }
+  throw new Error("The service does not answer. Press the button again: the same is sent.");
+}
+
+class Lost extends Error {}
+
+/** Status, body and Retry-After of an answer; Lost if there is none. */
+async function answered(made) {
+  let answer;
+  try {
+    answer = await made;
+    const body = new Uint8Array(await answer.arrayBuffer());
+    const after = answer.headers.get("retry-after") ?? "";
+    const seconds = /^[0-9]{1,6}$/.test(after) ? Number(after) : undefined;
+    return { status: answer.status, body, seconds };
+  } catch (error) {
+    // What fetch throws where nothing came, or not all of it.
+    if (error instanceof TypeError || error?.name === "AbortError") throw new Lost();
+    throw error;
+  }
+}
+
+const wait = (seconds) => new Promise((resolve) => setTimeout(resolve, 1000 * seconds));

@@ -1,0 +1,47 @@
+/** The task, format 2: its hash is the name that was agreed on. */
+
+import { toHex } from "../base/bytes.js";
+import { fraction, ratio } from "../base/fractions.js";
+import { sha256 } from "../base/hashes.js";
+import { SUITE } from "./hybrid.js";
+
+/** How far a client's clock may be off at the boundary of a window. */
+const CLOCK_SECONDS = 300;
+const FORMAT = 2;
+
+/** The task of a canonical encoding, if its hash is the name that was agreed on. */
+export async function readTask(encoded, taskId) {
+  if (toHex(await sha256(new Uint8Array(encoded))) !== taskId) {
+    throw new Error("The terms of this poll are not those of its name.");
+  }
+  const task = JSON.parse(new TextDecoder().decode(encoded));
+  if (task.format !== FORMAT || task.suite !== SUITE) {
+    throw new Error("This poll needs another page.");
+  }
+  return task;
+}
+
+/** Whether slots carry signatures: q = 1. */
+export const isSignedTask = (task) => task.proof === "slots";
+
+export const windowAt = (task, seconds) => Math.floor(seconds / task.window_seconds);
+
+/** Whether a client takes a card of this window: the present one, or its neighbour within 300 s. */
+export const isNear = (task, window, seconds) =>
+  windowAt(task, seconds - CLOCK_SECONDS) <= window && window <= windowAt(task, seconds + CLOCK_SECONDS);
+
+/** The first window that is not over with its grace. */
+export const firstLive = (task, seconds) => windowAt(task, seconds - task.grace_seconds);
+
+/** How many windows the budget of a task pays for: what the analyser's ledger lets out. */
+export function paidWindows(task) {
+  const counts = ["epsilon", "delta"].flatMap((name) => {
+    const [above, below] = ratio(fraction(task[`budget_${name}`]), fraction(task[name]));
+    return below ? [Number(above / below)] : [];
+  });
+  return Math.min(...counts);
+}
+
+/** Whether every window that the budget pays for has its result: no answer can count any more. */
+export const isClosed = (task, results) =>
+  new Set(results.map((result) => result.window)).size >= paidWindows(task);

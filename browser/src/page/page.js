@@ -1,0 +1,243 @@
+/** The poll page: question, what is known about you, answer, result, whether yours is in it. */
+
+import { settle } from "../client/client.js";
+import { lookUp, readResult } from "../client/inclusion.js";
+import { DRAWN, find, FINAL, inWindow, isWaiting, NO_STORAGE, SENT } from "../client/outcomes.js";
+import { isBinned, isNumber } from "../client/randomize.js";
+import { OVER, placeOf, REFUSED, submit, WAITING } from "../client/submit.js";
+import { canCheck } from "../formats/signing.js";
+import { isClosed, isSignedTask, readTask, windowAt } from "../formats/task.js";
+import { chart } from "./chart.js";
+import { captionOf, guaranteeOf, rounded, rowsOf, termsOf } from "./results.js";
+import { privacyWords } from "./words.js";
+
+const SECONDS_BETWEEN_LOOKS = 3;
+const $ = (id) => document.getElementById(id);
+
+function tell(words, kind = "note") {
+  $("status").textContent = words;
+  $("status").className = kind;
+}
+
+export async function start() {
+  // Another link in the same tab changes nothing but what follows #: no load without this.
+  addEventListener("hashchange", () => location.reload());
+  tell("Loading …");
+  try {
+    const problem = await obstacle();
+    if (problem) return tell(problem, "problem");
+    await prepare();
+  } catch (error) {
+    tell(error.message, "problem");
+  }
+}
+
+/** Why this browser cannot take part, or an empty string. */
+export async function obstacle(scope = globalThis) {
+  if (!scope.crypto?.subtle || !scope.crypto.getRandomValues) {
+    return (
+      "This browser cannot encrypt here: it has no WebCrypto, or the page did not come over " +
+      "https. Nothing was sent. Use an up-to-date browser and an https address."
+    );
+  }
+  if (!(await canCheck())) {
+    return (
+      "This browser cannot check who made the keys of this poll: it has no Ed25519 signatures. " +
+      "Nothing was sent. Use a newer browser."
+    );
+  }
+  return storage(scope) ? "" : `Nothing was sent. ${NO_STORAGE}`;
+}
+
+/** Reading the name alone throws where storage is forbidden. */
+function storage(scope) {
+  try {
+    return scope.indexedDB;
+  } catch {
+    return null;
+  }
+}
+
+async function prepare() {
+  const taskId = location.pathname.split("/")[2] ?? "";
+  const answer = await fetch(`/v2/tasks/${taskId}`, { credentials: "omit" });
+  if (!answer.ok) throw new Error("There is no poll at this address.");
+  const task = await readTask(await answer.arrayBuffer(), taskId);
+  const about = await (await fetch(`/poll/${taskId}/about`)).json();
+  $("question").textContent = about.question;
+  document.title = about.question;
+  $("one-host").hidden = !about.one_host;
+  $("legend").textContent = "Your answer";
+  for (const [title, words] of privacyWords(task)) {
+    const dt = document.createElement("dt");
+    const dd = document.createElement("dd");
+    dt.textContent = title;
+    dd.textContent = words;
+    $("known").append(dt, dd);
+  }
+  showChoices(task);
+  $("pass").value = location.hash.slice(1);
+  $("pass-row").hidden = Boolean($("pass").value);
+  $("invitation-row").hidden = !isSignedTask(task);
+  $("invitation").required = isSignedTask(task);
+  const poll = { task, taskId };
+  const own = isSignedTask(task) ? $("invitation") : $("pass");
+  own.addEventListener("change", () => sayWhatIsKept(poll).catch(() => {}));
+  $("form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    send(poll);
+  });
+  await settle({ ...poll, seconds: Date.now() / 1000 });
+  await sayWhatIsKept(poll);
+  await update(poll);
+  $("poll").hidden = false;
+  setTimeout(look, 1000 * SECONDS_BETWEEN_LOOKS, poll);
+}
+
+const secrets = () => ({ pass: $("pass").value.trim(), invitation: $("invitation").value.trim() });
+
+/** Say what is kept for this person, and ask whether another one answers where that matters. */
+async function sayWhatIsKept({ task, taskId }) {
+  const place = await placeOf({ task, taskId, window: windowNow(task), ...secrets() });
+  const kept = await find(place);
+  const waiting = !isSignedTask(task) && (await isWaiting(place));
+  $("another-row").hidden = !waiting;
+  if (!waiting) $("another").checked = false;
+  const same =
+    "An answer was randomised here for this link already; sending again sends the same report.";
+  const sent = "An answer was randomised here for this link already, and has arrived.";
+  const said = { [DRAWN]: same, [FINAL]: same, [SENT]: sent, ended: REFUSED };
+  const nothing = isSignedTask(task) && !secrets().invitation
+    ? "Nothing is sent before you press the button."
+    : "Nothing has been sent yet.";
+  const fresh = waiting ? WAITING : nothing;
+  tell(kept ? said[kept.state] ?? OVER : fresh);
+}
+
+function showChoices(task) {
+  const choices = $("choices");
+  if (isNumber(task)) {
+    const [low, high] = task.bounds;
+    choices.innerHTML = '<label for="number"></label><input id="number" inputmode="decimal" required autocomplete="off">';
+    choices.firstChild.textContent = `A number from ${low} to ${high}; one outside counts as the nearest end. `;
+    return;
+  }
+  const names = isBinned(task)
+    ? (task.domain.length ? task.domain : [...Array(task.size).keys()]).map((n, i) => [i, n])
+    : [["1", "Yes"], ["0", "No"]];
+  for (const [value, name] of names) {
+    const label = document.createElement("label");
+    const input = document.createElement("input");
+    Object.assign(input, { type: "radio", name: "choice", value, required: true });
+    label.className = "choice";
+    label.append(input, ` ${name}`);
+    choices.append(label);
+  }
+}
+
+function datumOf(task) {
+  if (isNumber(task)) return $("number").value.replace(",", ".");
+  const place = Number(document.querySelector("input[name=choice]:checked").value);
+  return isBinned(task) && task.domain.length ? task.domain[place] : place;
+}
+
+async function send(poll) {
+  $("send").disabled = true;
+  await update(poll);
+  if ($("form").hidden) return;
+  tell("Randomising and locking your answer, then sending it …");
+  try {
+    const window = windowNow(poll.task);
+    const who = { ...poll, ...secrets(), window };
+    const anotherPerson = $("another").checked;
+    const again =
+      !isSignedTask(poll.task) && !anotherPerson && (await isWaiting(await placeOf(who)));
+    await submit({ ...who, datum: datumOf(poll.task), anotherPerson });
+    const whose = again ? "The answer that was randomised here before, with another link," :
+      "Your randomised answer";
+    tell(`${whose} has arrived. The result appears here when it is published.`, "done");
+    $("form").hidden = true;
+  } catch (error) {
+    tell(error.message, "problem");
+    $("send").disabled = false;
+  }
+}
+
+async function look(poll) {
+  await update(poll);
+  setTimeout(look, 1000 * SECONDS_BETWEEN_LOOKS, poll);
+}
+
+/** Show what is published, and take no answer that no result can hold. */
+async function update(poll) {
+  try {
+    const answer = await fetch(`/poll/${poll.taskId}/results`, { cache: "no-store" });
+    const published = answer.ok ? await answer.json() : [];
+    if (!published.length) return;
+    const results = await Promise.all(published.map((one) => readResult(poll, one)));
+    const result = results.at(-1);
+    if (isClosed(poll.task, results)) {
+      close("This poll is closed; this is its result.");
+    } else if (result.window >= windowNow(poll.task)) {
+      const next = dayOf(poll.task, result.window + 1);
+      close(`This is the result so far. The poll goes on at ${next}: load this page again then.`);
+    }
+    await show(poll, result);
+  } catch {
+    // The service is away for a moment, or what it shows is not signed: look again later.
+  }
+}
+
+function close(words) {
+  $("form").hidden = true;
+  if ($("status").textContent !== words) tell(words, "done");
+}
+
+async function show(poll, result) {
+  if (poll.shown === result.window) return;
+  poll.shown = result.window;
+  const { task } = poll;
+  const rows = rowsOf(task, result);
+  const body = $("table").tBodies[0];
+  body.replaceChildren(
+    ...rows.map((row) => {
+      const line = document.createElement("tr");
+      const head = document.createElement("th");
+      head.scope = "row";
+      head.textContent = row.label;
+      const number = document.createElement("td");
+      number.textContent = `${rounded(row.value, row.error)} ± ${rounded(row.error, row.error)}`;
+      line.append(head, number);
+      return line;
+    }),
+  );
+  $("caption").textContent = captionOf(result);
+  $("chart").replaceChildren(chart(rows));
+  $("terms").textContent = termsOf(task);
+  $("guarantee").textContent = guaranteeOf(result);
+  $("warning").textContent = result.warning ?? "";
+  $("result").hidden = false;
+  $("when").textContent = dayOf(task, result.window);
+  $("standing").textContent = await standingOf(poll, result);
+}
+
+/** What the marks say of each report that was made in this browser; empty without one. */
+async function standingOf(poll, result) {
+  const { task, taskId } = poll;
+  try {
+    const rows = await inWindow({ taskId, window: result.window });
+    if (!rows.some(({ report, marks }) => report || marks)) return "";
+    const answer = await fetch(`/v2/tasks/${taskId}/marks/${result.window}`, { credentials: "omit" });
+    const file = new Uint8Array(answer.ok ? await answer.arrayBuffer() : []);
+    const said = [];
+    for (const row of rows) said.push(await lookUp({ task }, row, result, file));
+    return [...new Set(said)].join(" ");
+  } catch (error) {
+    return error.message;
+  }
+}
+
+const windowNow = (task) => windowAt(task, Date.now() / 1000);
+
+const dayOf = (task, window) =>
+  new Date(1000 * window * task.window_seconds).toISOString().slice(0, 16).replace("T", " ") + " UTC";

@@ -1,0 +1,105 @@
+/** What is and is not known about a participant, in plain words. */
+
+import { approximate, fraction, subtract } from "../base/fractions.js";
+
+const percent = (ratio) => `${(100 * approximate(ratio)).toPrecision(3).replace(/\.?0+$/, "")}%`;
+const up = (x) => (Math.ceil(x * 100) / 100).toString();
+
+/** Sentences for this task, a list of [title, text]. */
+export function privacyWords(task) {
+  const factor = up(Math.exp(approximate(fraction(task.epsilon))));
+  const honest = percent(fraction(task.honest_share));
+  return [
+    ["What happens on your device", randomising(task)],
+    [
+      "What the first service learns",
+      "Who holds your link, your network address, and when you answer. Not your answer: it " +
+        "receives locked messages that it cannot open, equally many and equally long whatever you " +
+        "answer. It mixes them with those of everybody else, and waits until at least " +
+        `${task.min_batch} people have answered; with fewer, all answers are destroyed.`,
+    ],
+    [
+      "What the second service learns",
+      "The mixed, randomised messages of everybody together. Not who sent which, nor when." +
+        (task.issuer ? ASKED : ""),
+    ],
+    [
+      "What the published result tells about you",
+      `Any conclusion that somebody draws from it would be at most ${factor} times as likely with ` +
+        `one answer of yours as with another, but for a probability of at most ${task.delta}. ` +
+        `This holds if at least ${honest} of the participants follow the rules, and the two ` +
+        "services do not work together.",
+    ],
+    ["If the two services work together", together(task)],
+    ["Who could invent participants", inventing(task)],
+    [
+      "What you must trust",
+      "Your device; and that the first service sent you this page unchanged. If you do not, use " +
+        "the command-line client instead: it sends exactly the same.",
+    ],
+  ];
+}
+
+const ASKED =
+  " But its public side, the issuer, learns who holds your invitation, your network address, and " +
+  "when you ask it for the tokens that make your messages count; it does not see these messages.";
+
+/** With everybody else invented or known, the dice of the own device alone are left. */
+function inventing(task) {
+  const then = "With all others invented, only the dice of your own device would protect you.";
+  if (!task.issuer) {
+    return `The first service alone could: nobody checks that it does not. ${then}`;
+  }
+  return (
+    "Every answer needs a pass of the first service and an invitation of the second one's side, " +
+    "so that neither can invent many people alone. Whoever made or saw both for many people " +
+    `could: that is why they come to you by two different ways. ${then}`
+  );
+}
+
+function randomising(task) {
+  if (task.protocol === "boolean_sum") {
+    return (
+      `With probability ${percent([BigInt(task.noise), 1n << 64n])} your answer is turned into the ` +
+      "opposite before it is locked and sent. The dice are thrown once, here; your true answer " +
+      "is not kept and does not leave this page."
+    );
+  }
+  if (task.protocol === "real_sum") {
+    return (
+      `Your number is turned into ${task.size} ones and zeros, and each of them is turned over ` +
+      `with probability ${percent([BigInt(task.noise), 1n << 64n])} before it is locked and sent. ` +
+      "The dice are thrown once, here; your number is not kept and does not leave this page."
+    );
+  }
+  if (task.protocol === "histogram" || task.protocol === "low_communication_histogram") {
+    const noise = fraction(task.noise);
+    const added = task.protocol === "histogram" ? subtract([1n, 1n], noise) : noise;
+    return (
+      "Your choice is sent together with made-up choices: each choice is added with probability " +
+      `${percent(added)}, and empty messages fill the rest. The dice are thrown once, here.`
+    );
+  }
+  if (task.protocol === "split_sum") {
+    return (
+      `Your number, with a little noise, is split into ${task.slots} parts that are each as good ` +
+      "as random; only the sum of everybody's parts means something. Your number is not kept and " +
+      "does not leave this page."
+    );
+  }
+  return (
+    "Your answer is sent together with made-up answers of both signs, mostly in pairs that cancel " +
+    "each other, and empty messages fill the rest. The dice are thrown once, here."
+  );
+}
+
+function together(task) {
+  if (task.protocol === "boolean_sum" || task.protocol === "real_sum") {
+    const what = task.protocol === "boolean_sum" ? "your answer" : "your ones and zeros";
+    return `They can then see ${what} after the dice, still turned over with that probability.`;
+  }
+  if (task.protocol === "split_sum") {
+    return "They can then put the parts of each participant together, and read the number.";
+  }
+  return "They can then see the messages of each participant, and often tell the choice.";
+}

@@ -1,0 +1,132 @@
+"""Counting: is the batch what its shuffler's header says, and what do its slots hold.
+
+An honest shuffler has checked each signature, and has let no slot out twice. So one signature
+that is not good, two equal slots, or other marks than those announced are the shuffler's doing:
+nothing of such a batch is counted. A signed slot that does not open, or means nothing, is a
+dishonest client's, and is counted as such.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from smoothdp.services.analyzer.analyzer import Analyzer, move_batch
+from smoothdp.services.analyzer.analyzer_tables import COMPLETE, COUNTED
+from smoothdp.services.formats.batch import BatchHeader
+from smoothdp.services.formats.card import Card
+from smoothdp.services.formats.design.values import INVALID
+from smoothdp.services.formats.marks import MarksFile, mark_of, repeated_marks
+from smoothdp.services.formats.reading import DecodeError
+from smoothdp.services.formats.report import record_bytes
+from smoothdp.services.formats.slot_tokens import SlotTokens
+from smoothdp.services.formats.slots import SLOT_BYTES, open_slot
+from smoothdp.services.formats.task import Task
+from smoothdp.services.wire.hybrid import PrivateKey
+
+NOT_GENUINE = "the shuffler's batch is not genuine"
+
+
+def count_complete(analyzer: Analyzer) -> int:
+    """Check, open and count the batches that are complete; return how many were.
+
+    A part's tallies and the mark that it is counted are one transaction, and opening is
+    deterministic: work that is repeated, or done by two at once, counts once.
+    """
+    rows = analyzer.storage.read(
+        "SELECT batch_id, window FROM batch WHERE task_id = ? AND state = ?",
+        (analyzer.task.task_id, COMPLETE),
+    )
+    for batch_id, window in rows:
+        _count(analyzer, bytes(batch_id), int(window))
+    return len(rows)
+
+
+def _count(analyzer: Analyzer, batch_id: bytes, window: int) -> None:
+    header, card = analyzer.header(batch_id), analyzer.cards.card(window)
+    key = analyzer.cards.inner_key(window)
+    if header is None or card is None or key is None:
+        return
+    reason, marks_hash = check_batch(analyzer, header, card)
+    if not reason:
+        for part in range(len(header.part_hashes)):
+            _count_part(analyzer, header, card, key, part)
+    with analyzer.storage.transaction() as change:
+        if move_batch(change, batch_id, COMPLETE, COUNTED):
+            change.change(
+                "UPDATE batch SET reason = ?, marks_hash = ? WHERE batch_id = ?",
+                (reason, marks_hash, batch_id),
+            )
+            # The ciphertexts are of no more use; the rows stay, to answer a repeated part.
+            change.change("UPDATE part SET bytes = NULL WHERE batch_id = ?", (batch_id,))
+    analyzer.storage.forget()
+
+
+def check_batch(analyzer: Analyzer, header: BatchHeader, card: Card) -> tuple[str, bytes]:
+    """Return ("", hash of the marks) for a batch that an honest shuffler made, else (why, hash).
+
+    All of it is looked at, so that the hash of the marks is that of what came, in any case.
+    """
+    marks, unsigned, tokens = bytearray(), 0, _tokens(analyzer.task, card)
+    for slot, signature in _records(analyzer, header):
+        marks += mark_of(slot)
+        unsigned += not is_signed(tokens, slot, signature)
+    marks_hash = MarksFile.sorted(card.digest, bytes(marks)).sha256
+    if unsigned:
+        return f"{NOT_GENUINE}: {unsigned} slots have no good signature of the issuer", marks_hash
+    if repeated_marks(bytes(marks)):
+        return f"{NOT_GENUINE}: slots come more than once", marks_hash
+    if marks_hash != header.marks_sha256:
+        return f"{NOT_GENUINE}: its marks are not those that its header announced", marks_hash
+    return "", marks_hash
+
+
+def is_signed(tokens: SlotTokens | None, slot: bytes, signature: bytes) -> bool:
+    """Whether a slot has the issuer's signature, if the task has an issuer."""
+    return tokens is None or tokens.verify(slot, signature)
+
+
+def _tokens(task: Task, card: Card) -> SlotTokens | None:
+    if task.issuer is None:
+        return None
+    return SlotTokens(card, issuer_name=task.issuer.name, origin=task.origin)
+
+
+def _records(analyzer: Analyzer, header: BatchHeader) -> Iterator[tuple[bytes, bytes]]:
+    width = record_bytes(header.signed)
+    for part in range(len(header.part_hashes)):
+        data = analyzer.part_bytes(header.batch_id, part)
+        for at in range(0, len(data), width):
+            yield data[at : at + SLOT_BYTES], data[at + SLOT_BYTES : at + width]
+
+
+def _count_part(
+    analyzer: Analyzer, header: BatchHeader, card: Card, key: PrivateKey, part: int
+) -> None:
+    data, width = analyzer.part_bytes(header.batch_id, part), record_bytes(header.signed)
+    tally: Counter[int] = Counter()
+    for at in range(0, len(data), width):
+        try:
+            value = open_slot(data[at : at + SLOT_BYTES], card, key)
+        except DecodeError:
+            value = INVALID
+        tally[value if analyzer.task.is_meant(value) else INVALID] += 1
+    with analyzer.storage.transaction() as change:
+        if not change.change(
+            "UPDATE part SET counted = 1 WHERE batch_id = ? AND part = ? AND counted = 0",
+            (header.batch_id, part),
+        ):
+            return
+        change.change_many(
+            "INSERT INTO tally (batch_id, part, value, n) VALUES (?, ?, ?, ?)",
+            [(header.batch_id, part, value, n) for value, n in sorted(tally.items())],
+        )
+        analyzer.reach("count: inside the transaction")
+
+
+def tallies(analyzer: Analyzer, batch_id: bytes) -> dict[int, int]:
+    """Return value -> slots of a counted batch, with INVALID."""
+    rows = analyzer.storage.read(
+        "SELECT value, sum(n) FROM tally WHERE batch_id = ? GROUP BY value", (batch_id,)
+    )
+    return {int(value): int(n) for value, n in rows}

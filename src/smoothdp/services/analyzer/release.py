@@ -1,0 +1,176 @@
+"""Release: the rule, then the ledger, then the result; the same bytes for ever after."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from smoothdp.errors import BudgetExceeded
+from smoothdp.services.analyzer.analyzer import Analyzer, move_batch
+from smoothdp.services.analyzer.analyzer_tables import (
+    COUNTED,
+    ENDS,
+    QUARANTINED,
+    RECEIVING,
+    REFUSED,
+    RELEASED,
+)
+from smoothdp.services.analyzer.counting import count_complete, tallies
+from smoothdp.services.analyzer.release_rule import Ruling, rule
+from smoothdp.services.analyzer.result_document import describe_batch
+from smoothdp.services.formats.batch import BatchHeader
+from smoothdp.services.formats.result import SignedResult
+from smoothdp.services.operations.clock_guard import Verdict
+from smoothdp.services.store.storage import Transaction
+from smoothdp.services.wire.window_state import missing_state
+
+KEY_SECONDS = 7 * 86_400
+"""How long after its end and grace a window without an end keeps its inner key."""
+LAPSED = "nothing more came of this window in seven days"
+
+
+def work(analyzer: Analyzer) -> int:
+    """Count, release, end what has lapsed, erase the keys of all that has ended.
+
+    Returns how many windows were released.
+    """
+    count_complete(analyzer)
+    released = release_counted(analyzer)
+    end_lapsed(analyzer)
+    analyzer.cards.erase_ended()
+    return released
+
+
+def release_counted(analyzer: Analyzer) -> int:
+    """Release the batches that are counted, or say why not; return how many were released.
+
+    With an issuer a batch waits for its statement of the accounts that were served.
+    """
+    rows = analyzer.storage.read(
+        "SELECT batch_id, window FROM batch WHERE task_id = ? AND state = ? ORDER BY window",
+        (analyzer.task.task_id, COUNTED),
+    )
+    return sum(_release(analyzer, bytes(batch_id), int(window)) for batch_id, window in rows)
+
+
+def end_lapsed(analyzer: Analyzer) -> None:
+    """End the windows without an end, seven days after their end and grace."""
+    for window in analyzer.cards.going_on():
+        if analyzer.verdict(window, after=KEY_SECONDS) is not Verdict.CLOSE:
+            continue
+        with analyzer.storage.transaction() as change:
+            rows = change.execute(
+                "SELECT batch_id FROM batch WHERE task_id = ? AND window = ? "
+                "AND state NOT IN (?, ?, ?)",
+                (analyzer.task.task_id, window, *ENDS),
+            )
+            for (batch_id,) in rows:
+                _end(change, bytes(batch_id), REFUSED, LAPSED)
+            analyzer.cards.end(change, window)
+        analyzer.storage.forget()
+
+
+def _release(analyzer: Analyzer, batch_id: bytes, window: int) -> bool:
+    task, header = analyzer.task, analyzer.header(batch_id)
+    served = analyzer.accounts_served(window)
+    reason, marks_hash = analyzer.storage.read(
+        "SELECT reason, marks_hash FROM batch WHERE batch_id = ?", (batch_id,)
+    )[0]
+    if header is None or (task.signed and served is None and not reason):
+        return False
+    ruling = Ruling(0, 0, QUARANTINED, reason)
+    document: dict[str, Any] = {}
+    if not reason:
+        tally = tallies(analyzer, batch_id)
+        ruling = rule(task, users=header.users, served=served, tally=tally)
+    if not ruling.state:
+        document = describe_batch(
+            task, window=window, users=header.users, served=served, tally=tally, ruling=ruling
+        )
+    evidence = _evidence(header, bytes(marks_hash), served)
+    with analyzer.storage.transaction() as change:
+        # The first statement takes the batch: of two workers, one finds it gone.
+        if not move_batch(change, batch_id, COUNTED, ruling.state or RELEASED):
+            return False
+        refused = ruling.reason
+        if not refused:
+            refused = _publish(analyzer, change, window, document | evidence)
+        if refused:
+            _end(change, batch_id, ruling.state or REFUSED, refused)
+            said = _refusal(analyzer, window, ruling.state or REFUSED, refused) | evidence
+            signed = SignedResult.sign(said, analyzer.sign_key).encode()
+            change.change("UPDATE batch SET body = ? WHERE batch_id = ?", (signed, batch_id))
+        change.change("DELETE FROM tally WHERE batch_id = ?", (batch_id,))
+        analyzer.cards.end(change, window)
+    analyzer.storage.forget()
+    analyzer.reach("release: after commit")
+    return not refused
+
+
+def _end(change: Transaction, batch_id: bytes, state: str, reason: str) -> None:
+    """Give a batch an end other than its release; what it held goes at once."""
+    change.change(
+        "UPDATE batch SET state = ?, reason = ? WHERE batch_id = ?", (state, reason, batch_id)
+    )
+    change.change("DELETE FROM tally WHERE batch_id = ?", (batch_id,))
+    change.change("UPDATE part SET bytes = NULL WHERE batch_id = ?", (batch_id,))
+
+
+def _refusal(analyzer: Analyzer, window: int, state: str, reason: str) -> dict[str, Any]:
+    """Return what is said of a window that is not released."""
+    task_id = analyzer.task.task_id.hex()
+    return {"task_id": task_id, "window": window, "state": state, "reason": reason}
+
+
+def _evidence(header: BatchHeader, marks_hash: bytes, served: int | None) -> dict[str, Any]:
+    """Return what everybody can hold the two services to, beside what is released."""
+    return {
+        "card_digest": header.card_digest.hex(),
+        "accounts_served": served,
+        "marks_sha256": marks_hash.hex(),
+        "batch_header": header.encode().hex(),
+    }
+
+
+def _publish(analyzer: Analyzer, change: Transaction, window: int, document: dict[str, Any]) -> str:
+    """Charge the ledger, then store the result; return why not, or an empty text.
+
+    The charge is on disk before the transaction that publishes. If that is undone, the next
+    try finds the charge.
+    """
+    try:
+        entry = analyzer.ledger.charge(window)
+    except BudgetExceeded:
+        return "the budget of the task is spent"
+    analyzer.reach("release: between ledger and result")
+    document["charged"] = analyzer.ledger.describe(entry)
+    change.change(
+        "INSERT INTO release (task_id, window, body) VALUES (?, ?, ?)",
+        (analyzer.task.task_id, window, SignedResult.sign(document, analyzer.sign_key).encode()),
+    )
+    return ""
+
+
+def read_result(analyzer: Analyzer, window: int, *, now: float) -> tuple[int, bytes]:
+    """Return an HTTP status and body: 200 released, 202 none, 403 refused.
+
+    A body of 202 has the state of the window, of those in `window_state`, at the time ``now``.
+    """
+    task_window = (analyzer.task.task_id, window)
+    rows = analyzer.storage.read(
+        "SELECT body FROM release WHERE task_id = ? AND window = ?", task_window
+    )
+    if rows:
+        return 200, bytes(rows[0][0])
+    batch = analyzer.storage.read(
+        "SELECT state, reason, body FROM batch WHERE task_id = ? AND window = ?", task_window
+    )
+    if batch and batch[0][0] in ENDS:
+        state, reason, body = batch[0]
+        if body is not None:
+            return 403, bytes(body)
+        said = _refusal(analyzer, window, str(state), str(reason))
+        return 403, SignedResult.sign(said, analyzer.sign_key).encode()
+    has_come = batch[0][0] != RECEIVING if batch else None
+    missing = missing_state(analyzer.task, window, batch_has_come=has_come, now=now)
+    return 202, json.dumps({"state": missing}).encode()

@@ -1,0 +1,100 @@
+"""What is shown of a batch: the estimate, how wrong it may be, and what it promises whom."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+from smoothdp.claims import PrivacyProfile
+from smoothdp.exact.balls.balls import log_bounds
+from smoothdp.exact.balls.compare import float_up
+from smoothdp.services.analyzer.estimates import Tally, estimate_of
+from smoothdp.services.analyzer.release_rule import Ruling
+from smoothdp.services.analyzer.who_could import sentence
+from smoothdp.services.formats.design.values import INVALID
+from smoothdp.services.formats.task import Task
+from smoothdp.shuffle import Histogram, LowCommunicationHistogram
+
+CURVE_SHARES = ("0", "0.1", "0.25", "0.5", "0.75", "0.9")
+_INVALID_WORTH_SAYING = Fraction(1, 100)
+
+
+def describe_batch(
+    task: Task, *, window: int, users: int, served: int | None, tally: Tally, ruling: Ruling
+) -> dict[str, Any]:
+    """Return the result of a batch that may be released, as a document.
+
+    The estimate is corrected by the real size of the batch and the fixed noise of the
+    clients. Slots that mean nothing are left out of sums and counted beside them.
+
+    Args:
+        served: accounts that got tokens; None without an issuer.
+        tally: value -> slots, with INVALID.
+        ruling: the release rule's, of this batch.
+    """
+    invalid = tally.get(INVALID, 0)
+    protocol = task.collect(users)
+    document: dict[str, Any] = {
+        "task_id": task.task_id.hex(),
+        "window": window,
+        "protocol": task.protocol,
+        "users": users,
+        "accounts_served": served,
+        "honest_users_assumed": ruling.honest,
+        "invalid_slots": invalid,
+        "promised": {"epsilon": task.epsilon, "delta": task.delta, "unit": task.unit},
+        "epsilon_of_this_batch": _epsilon(protocol.profile(n_honest=ruling.honest), task),
+        "epsilon_by_dishonest_share": _curve(task, users),
+        "epsilon_if_shuffler_and_analyzer_collude": _epsilon(protocol.local_profile(), task),
+    }
+    document |= estimate_of(task, users=users, tally=tally)
+    document["sentence"] = sentence(task, users=users, served=served, ruling=ruling)
+    document |= _warning(task, users, tally)
+    return document
+
+
+def _warning(task: Task, users: int, tally: Tally) -> dict[str, Any]:
+    protocol = task.collect(users)
+    if isinstance(protocol, Histogram | LowCommunicationHistogram):
+        sent = sum(tally.get(value, 0) for value in range(task.size))
+        silent, surplus = users - protocol.honest_at_most(sent), protocol.surplus(sent)
+        if silent:
+            return {
+                "users_without_noise_at_least": silent,
+                "warning": (
+                    f"at least {silent} users sent no noise: every count is too low by as many, "
+                    "and counts may be missing"
+                ),
+            }
+        if surplus:
+            return {
+                "warning": (
+                    f"{surplus} messages are more than users send who follow the protocol: counts "
+                    "are too high"
+                )
+            }
+    invalid = tally.get(INVALID, 0)
+    if Fraction(invalid, users * task.slots) > _INVALID_WORTH_SAYING:
+        return {"warning": f"{invalid} slots mean nothing: users may be missing"}
+    return {}
+
+
+def _curve(task: Task, users: int) -> dict[str, float | None]:
+    protocol, curve = task.collect(users), {}
+    for share in CURVE_SHARES:
+        honest = max(1, math.floor(users * (1 - Fraction(share))))
+        curve[share] = _epsilon(protocol.profile(n_honest=honest), task)
+    return curve
+
+
+def _epsilon(profile: PrivacyProfile, task: Task) -> float | None:
+    """Return the epsilon of a profile at the task's delta: the promised one where it is kept.
+
+    The search for epsilon may end a little above it, where delta at the promised one is proved.
+    None where no epsilon is enough: JSON has no infinity.
+    """
+    epsilon, promised = profile.epsilon(task.delta), Fraction(task.epsilon)
+    if epsilon > promised and profile.log_delta(promised) <= log_bounds(Fraction(task.delta)).lower:
+        return float_up(promised)
+    return epsilon if math.isfinite(epsilon) else None

@@ -1,0 +1,224 @@
+"""The analyser's half of a card: one per window for ever, within the budget, key stored first."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from smoothdp.services.analyzer.analyzer_tables import HALF, MADE, OVER, SIGNED
+from smoothdp.services.analyzer.task_ledger import TaskLedger
+from smoothdp.services.formats.card import Card, sign_card
+from smoothdp.services.formats.signing import SigningKey
+from smoothdp.services.formats.task import Task
+from smoothdp.services.operations.clock_guard import ClockGuard
+from smoothdp.services.store.erasable_keys import ErasableKeys
+from smoothdp.services.store.storage import Storage, Transaction
+from smoothdp.services.wire.hybrid import PrivateKey
+
+DAY = 86_400
+GATEWAY, ISSUER = "gateway", "spki"
+"""The keys that others bring for a card: columns of its table."""
+
+
+def key_scope(task_id: bytes, window: int) -> bytes:
+    """Return the name under which a window's private key is erased."""
+    return task_id + window.to_bytes(4, "big")
+
+
+def windows_paid(task: Task) -> int:
+    """Return for how many windows the budget pays, by basic composition.
+
+    >>> from types import SimpleNamespace
+    >>> windows_paid(SimpleNamespace(
+    ...     epsilon="1", delta="1e-6", budget_epsilon="3", budget_delta="3e-6"))
+    3
+    """
+    epsilon = Fraction(task.budget_epsilon) / Fraction(task.epsilon)
+    return math.floor(min(epsilon, Fraction(task.budget_delta) / Fraction(task.delta)))
+
+
+class WindowCards:
+    """Cards of one task.
+
+    A card is made for windows that begin before now + max(2 windows, 24 h), while windows
+    charged + cards open < windows that the budget pays. Its inner key is on disk before its
+    signature leaves; a second one is never made, even if the key is lost.
+    """
+
+    def __init__(
+        self,
+        storage: Storage,
+        *,
+        task: Task,
+        keys: ErasableKeys,
+        sign_key: SigningKey,
+        ledger: TaskLedger,
+        clocks: ClockGuard,
+    ) -> None:
+        self._storage, self._task, self._keys = storage, task, keys
+        self._sign_key, self._ledger, self._clocks = sign_key, ledger, clocks
+        self._shuffler_key = task.shuffler_key
+
+    # ---- what others bring -----------------------------------------------------------------
+
+    def put_key(self, kind: str, window: int, key: bytes) -> int:
+        """Take a gateway key or an issuer key; the HTTP status.
+
+        201 new, 200 known, 409 another one is known, 425 too far ahead, 410 over, 404 the
+        budget does not pay.
+        """
+        task_window = (self._task.task_id, window)
+        if (refused := self._wrong_time(window)) is not None:
+            return refused
+        charged = set(self._ledger.charged())
+        with self._storage.transaction() as change:
+            rows = change.execute(
+                f"SELECT {kind}, state FROM card WHERE task_id = ? AND window = ?", task_window
+            )
+            known = bytes(rows[0][0]) if rows and rows[0][0] is not None else None
+            if known is not None and known != key:
+                return 409
+            if rows and rows[0][1] not in (HALF,):
+                return 200 if known == key else 409
+            if not self._pays(change, charged):
+                return 404
+            if not rows:
+                change.change(
+                    "INSERT INTO card (task_id, window, state) VALUES (?, ?, ?)",
+                    (*task_window, HALF),
+                )
+            change.change(
+                f"UPDATE card SET {kind} = ? WHERE task_id = ? AND window = ?", (key, *task_window)
+            )
+            self._make(change, window)
+        return 200 if known else 201
+
+    def put_signed(self, window: int, data: bytes) -> int:
+        """Take a card with both signatures; the HTTP status: 201, 200 known, 404, 409, 422."""
+        task_window = (self._task.task_id, window)
+        with self._storage.transaction() as change:
+            rows = change.execute(
+                "SELECT card, signed, state FROM card WHERE task_id = ? AND window = ?",
+                task_window,
+            )
+            if not rows or rows[0][0] is None:
+                return 404
+            own = self._half_signed(bytes(rows[0][0]))
+            if rows[0][2] != MADE:
+                return 200 if rows[0][1] is not None and bytes(rows[0][1]) == data else 409
+            if data[: len(own)] != own:
+                return 409
+            if not self._shuffler_key.check("card", bytes(rows[0][0]), data[len(own) :]):
+                return 422
+            change.change(
+                "UPDATE card SET signed = ?, state = ? WHERE task_id = ? AND window = ?",
+                (data, SIGNED, *task_window),
+            )
+        return 201
+
+    def shown(self, window: int) -> bytes | None:
+        """Return the card of a window with the signatures that it has; None before it is made."""
+        rows = self._storage.read(
+            "SELECT card, signed FROM card WHERE task_id = ? AND window = ?",
+            (self._task.task_id, window),
+        )
+        if not rows or rows[0][0] is None:
+            return None
+        if rows[0][1] is not None:
+            return bytes(rows[0][1])
+        return self._half_signed(bytes(rows[0][0]))
+
+    # ---- what the analyser itself needs ------------------------------------------------------
+
+    def card(self, window: int) -> Card | None:
+        """Return the card of a window that both have signed, or None."""
+        rows = self._storage.read(
+            "SELECT card FROM card WHERE task_id = ? AND window = ? AND signed IS NOT NULL",
+            (self._task.task_id, window),
+        )
+        return Card.decode(bytes(rows[0][0])) if rows else None
+
+    def window_of(self, digest: bytes) -> int | None:
+        """Return the window of the card with this digest that both have signed, or None."""
+        rows = self._storage.read(
+            "SELECT window FROM card WHERE task_id = ? AND digest = ? AND signed IS NOT NULL",
+            (self._task.task_id, digest),
+        )
+        return int(rows[0][0]) if rows else None
+
+    def inner_key(self, window: int) -> PrivateKey | None:
+        """Return the key that opens the slots of a window; None once it is erased."""
+        if key_scope(self._task.task_id, window) not in self._keys.scopes():
+            return None
+        rows = self._storage.read(
+            "SELECT sealed_key FROM card WHERE task_id = ? AND window = ?",
+            (self._task.task_id, window),
+        )
+        return PrivateKey.from_bytes(self._keys.open(bytes(rows[0][0])))
+
+    def end(self, change: Transaction, window: int) -> None:
+        """Note that a window has ended: its share of the budget is free unless it was charged."""
+        change.change(
+            "UPDATE card SET state = ? WHERE task_id = ? AND window = ?",
+            (OVER, self._task.task_id, window),
+        )
+
+    def going_on(self) -> list[int]:
+        """Return the windows that have not ended."""
+        rows = self._storage.read(
+            "SELECT window FROM card WHERE task_id = ? AND state <> ? ORDER BY window",
+            (self._task.task_id, OVER),
+        )
+        return [int(window) for (window,) in rows]
+
+    def erase_ended(self) -> None:
+        """Overwrite the inner keys of windows that have ended."""
+        rows = self._storage.read(
+            "SELECT window FROM card WHERE task_id = ? AND state = ?", (self._task.task_id, OVER)
+        )
+        scopes = {key_scope(self._task.task_id, int(window)) for (window,) in rows}
+        ended = scopes & set(self._keys.scopes())
+        if ended:
+            self._keys.erase(sorted(ended))
+
+    # ---- making ------------------------------------------------------------------------------
+
+    def _wrong_time(self, window: int) -> int | None:
+        now, length = self._clocks.now(), self._task.window_seconds
+        if window * length >= now + max(2 * length, DAY):
+            return 425
+        return 410 if now >= (window + 1) * length else None
+
+    def _pays(self, change: Transaction, charged: set[int]) -> bool:
+        rows = change.execute(
+            "SELECT window FROM card WHERE task_id = ? AND state IN (?, ?)",
+            (self._task.task_id, MADE, SIGNED),
+        )
+        taken = charged | {int(window) for (window,) in rows}
+        return len(taken) < windows_paid(self._task)
+
+    def _make(self, change: Transaction, window: int) -> None:
+        """Make the card of a window whose keys are all there."""
+        task_window = (self._task.task_id, window)
+        gateway, spki = change.execute(
+            "SELECT gateway, spki FROM card WHERE task_id = ? AND window = ?", task_window
+        )[0]
+        if gateway is None or (spki is None and self._task.signed):
+            return
+        inner = PrivateKey.generate()
+        card = Card(
+            task_id=self._task.task_id,
+            window=window,
+            gateway_key=bytes(gateway),
+            inner_key=inner.public.to_bytes(),
+            issuer_spki=bytes(spki) if spki is not None else None,
+        )
+        sealed = self._keys.seal(key_scope(*task_window), inner.to_bytes())
+        change.change(
+            "UPDATE card SET card = ?, digest = ?, sealed_key = ?, state = ? "
+            "WHERE task_id = ? AND window = ?",
+            (card.encode(), card.digest, sealed, MADE, *task_window),
+        )
+
+    def _half_signed(self, card: bytes) -> bytes:
+        return card + sign_card(Card.decode(card), self._sign_key)

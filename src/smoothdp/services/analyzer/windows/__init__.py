@@ -1,1 +1,0 @@
-"""The analyser of the second protocol: cards within the budget, genuine batches, a release rule."""

@@ -1,0 +1,178 @@
+"""One person takes part in the present window, from this user's own store on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from smoothdp.errors import InvalidParameter
+from smoothdp.services.client.client import Client
+from smoothdp.services.client.inclusion import Standing, look_up, read_evidence
+from smoothdp.services.client.outcomes import SENT, OutcomeStore
+from smoothdp.services.client.submit import submit
+from smoothdp.services.formats.task import Task
+from smoothdp.services.wire.calls import ServiceError, ask, connect
+
+
+@dataclass(frozen=True, slots=True)
+class TakenPart:
+    """What became of taking part.
+
+    Attributes:
+        window: the window.
+        before: whether the shuffler had said before that it has the report: nothing was sent now.
+
+    >>> TakenPart(7, before=False).window
+    7
+    """
+
+    window: int
+    before: bool
+
+
+def take_part(
+    task: Task,
+    datum: Any,
+    *,
+    shuffler: str,
+    pass_secret: str,
+    invitation: str = "",
+    issuer: str | None = None,
+    caches: Sequence[str] = (),
+    person: str = "me",
+) -> TakenPart:
+    """Take part in the present window, once; calling again goes on where it stopped.
+
+    What is sent was stored before, in ``$XDG_STATE_HOME/smoothdp/clients``: the same from every
+    folder. Reports of windows that are over are replaced by their marks.
+
+    Args:
+        task: what the user agreed to.
+        datum: as the protocol takes it; without a meaning once something is stored.
+        shuffler: its address.
+        pass_secret: the shuffler's secret of this person, from who runs the shuffler.
+        invitation: the issuer's secret of this person, from who runs the analyser. Whoever
+            makes or sees both can break the promise alone.
+        issuer: its address; the one in the task by default.
+        caches: addresses to ask for the card before the issuer.
+        person: tells people who use this account of the machine apart; never leaves it.
+
+    Raises:
+        InvalidData: a datum outside the task's domain, a card or token that is not good.
+        InvalidParameter: an address that is none, or no invitation where the task has an issuer.
+        ServiceError: a service refused, or did not answer; calling again is safe.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from smoothdp.services.formats.design.agreeing import agree_on_one_host
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     task = agree_on_one_host(Path(folder), "boolean_sum", epsilon="1", delta="1e-6",
+    ...         min_batch=300, issuer_url="http://127.0.0.1:8603", origin="127.0.0.1")
+    >>> take_part(task, 1, shuffler="http://127.0.0.1:8601", pass_secret="0a" * 48)
+    Traceback (most recent call last):
+    smoothdp.errors.InvalidParameter: Expected an invitation; got none. Give invitation=, from \
+who runs the analyser.
+    """
+    if (task.issuer is not None) != bool(invitation):
+        asked = task.issuer is not None
+        raise InvalidParameter(
+            expected="an invitation" if asked else "no invitation: the task has no issuer",
+            got="none" if asked else "one",
+            remedy="Give invitation=, from who runs the analyser" if asked else "Leave it out",
+        )
+    with ExitStack() as stack:
+        to_shuffler = stack.enter_context(connect(shuffler))
+        to_caches = [stack.enter_context(connect(url)) for url in caches]
+        to_issuer = None
+        if task.issuer is not None:
+            to_issuer = stack.enter_context(connect(issuer or task.issuer.url))
+        store = OutcomeStore.of_user()
+        stack.callback(store.close)
+        client = Client(task, store, name=person)
+        client.settle()
+        send = partial(
+            submit,
+            client,
+            datum,
+            shuffler=to_shuffler,
+            pass_secret=pass_secret,
+            issuer=to_issuer,
+            invitation=invitation,
+            caches=to_caches,
+        )
+        for late in client.waiting():
+            # Its row decides what is sent; too late is no reason to miss the present window.
+            with suppress(ServiceError):
+                send(window=late, attempts=1)
+        window = client.window_now()
+        kept = client.kept(window)
+        before = kept is not None and kept.state == SENT
+        send(window=window)
+    return TakenPart(window, before)
+
+
+def look_up_report(
+    task: Task,
+    window: int,
+    *,
+    result: bytes,
+    shuffler: str | None = None,
+    marks: bytes | None = None,
+    person: str = "me",
+) -> Standing:
+    """Return what the marks of a window say of the report that was sent from this machine.
+
+    Args:
+        task: what the user agreed to.
+        window: the window.
+        result: the result of the window as the analyser hands it out, with its signature.
+        shuffler: where the marks file is fetched from: the same file for everybody.
+        marks: the marks file, in place of that address.
+        person: as it was given when taking part.
+
+    Raises:
+        InvalidData: a signature that is not good, or a marks file whose hash nobody signed.
+        InvalidParameter: neither an address nor a file, or both.
+        ServiceError: no marks file at that address.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from smoothdp.services.formats.design.agreeing import agree_on_one_host
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     task = agree_on_one_host(Path(folder), "boolean_sum", epsilon="1", delta="1e-6",
+    ...         min_batch=300, issuer_url="http://127.0.0.1:8603", origin="127.0.0.1")
+    >>> look_up_report(task, 20778, result=b"{}", marks=b"")
+    Traceback (most recent call last):
+    smoothdp.errors.InvalidData: Expected a result with the analyser's signature; got another \
+document. Fetch it again; if that does not help, ask who runs the services.
+    """
+    if (shuffler is None) == (marks is None):
+        raise InvalidParameter(
+            expected="either the shuffler's address or the marks file",
+            got="neither" if marks is None else "both",
+            remedy="Give shuffler= or marks=",
+        )
+    said = read_evidence(task, window, result)
+    store = OutcomeStore.of_user()
+    try:
+        client = Client(task, store, name=person)
+        client.settle()
+        kept = client.kept(window)
+    finally:
+        store.close()
+    if marks is None:
+        assert shuffler is not None
+        with connect(shuffler) as http:
+            path = f"/v2/tasks/{task.task_id.hex()}/marks/{window}"
+            answer = ask(http, "GET", path, most=said.marks_bytes)
+        if answer.status != 200:
+            raise ServiceError(
+                expected=f"the marks of window {window}",
+                got=answer.words(),
+                remedy="Ask who runs the shuffler, or give a copy of the file",
+            )
+        marks = answer.body
+    return look_up(task, window, kept, result=result, marks=marks)

@@ -1,0 +1,179 @@
+"""The shuffler's half of a card: a gateway key that is stored first, and one signature for ever."""
+
+from __future__ import annotations
+
+from smoothdp.errors import InvalidData
+from smoothdp.services.faults import Reach, pass_by
+from smoothdp.services.formats.card import Card, SignedCard, check_card, sign_card
+from smoothdp.services.formats.reading import DecodeError
+from smoothdp.services.formats.signing import SIGNATURE_BYTES, SigningKey
+from smoothdp.services.formats.task import Task
+from smoothdp.services.shuffler.shuffler_tables import GIVEN, OFFERED, OPEN, SIGNED
+from smoothdp.services.store.erasable_keys import ErasableKeys
+from smoothdp.services.store.storage import Storage
+from smoothdp.services.tokens.issuer_key import SPKI_BYTES
+from smoothdp.services.wire.hybrid import PrivateKey
+from smoothdp.services.wire.tokens import new_secret
+
+_CARD_BYTES = 115
+"""Of a card without an issuer."""
+
+
+def key_scope(task_id: bytes, window: int) -> bytes:
+    """Return the name under which a window's private key is erased."""
+    return task_id + window.to_bytes(4, "big")
+
+
+def half_bytes(task: Task) -> int:
+    """Return the length of a card with the analyser's signature alone."""
+    keys = 2 + SPKI_BYTES if task.signed else 0
+    return _CARD_BYTES + keys + SIGNATURE_BYTES
+
+
+class GatewayCards:
+    """Gateway keys and cards of one task. A window has one card for ever, even if its key is lost.
+
+    Args:
+        storage: with the tables of `SHUFFLER_SCHEMA`.
+        keys: seals the private keys; what it erases is gone.
+        sign_key: the shuffler's, which the task names.
+    """
+
+    def __init__(
+        self,
+        storage: Storage,
+        *,
+        keys: ErasableKeys,
+        task: Task,
+        sign_key: SigningKey,
+        reach: Reach = pass_by,
+    ) -> None:
+        self._storage, self._keys, self._task, self._sign_key = storage, keys, task, sign_key
+        self._reach = reach
+        self._opened: dict[int, tuple[SignedCard, PrivateKey]] = {}
+
+    def offered_key(self, window: int) -> bytes:
+        """Return the public gateway key of a window, which is on disk when this returns."""
+        task_window = (self._task.task_id, window)
+        query = "SELECT gateway FROM card WHERE task_id = ? AND window = ?"
+        rows = self._storage.read(query, task_window)
+        if not rows:
+            key = PrivateKey.generate()
+            with self._storage.transaction() as change:
+                # Sealed inside: of two processes, the one that comes late seals nothing.
+                if not change.execute(query, task_window):
+                    sealed = self._keys.seal(key_scope(*task_window), key.to_bytes())
+                    change.change(
+                        "INSERT INTO card (task_id, window, gateway, sealed_key, signed, state) "
+                        "VALUES (?, ?, ?, ?, NULL, ?)",
+                        (*task_window, key.public.to_bytes(), sealed, OFFERED),
+                    )
+            self._reach("card: key stored")
+            rows = self._storage.read(query, task_window)
+        return bytes(rows[0][0])
+
+    def sign(self, window: int, offered: bytes) -> bytes:
+        """Return card and both signatures, stored first, for a card that the analyser signed.
+
+        Raises:
+            InvalidData: a card of another task, window or gateway key, without the analyser's
+                signature, or a second card for the window.
+        """
+        if (stored := self.stored(window)) is not None:
+            if stored[: len(offered)] != offered:
+                raise _refused("the one card of the window", "a second one")
+            return stored
+        signed = self._signed(offered, window)
+        task_window = (self._task.task_id, window)
+        with self._storage.transaction() as change:
+            if not change.change(
+                "UPDATE card SET signed = ?, state = ? "
+                "WHERE task_id = ? AND window = ? AND state = ?",
+                (signed, SIGNED, *task_window, OFFERED),
+            ):
+                raise _refused("a card that is not signed yet", "one that is")
+            change.change(
+                "INSERT INTO collecting (task_id, window, state, tag_key) VALUES (?, ?, ?, ?)",
+                (*task_window, OPEN, new_secret()),
+            )
+        self._reach("card: signature stored")
+        return signed
+
+    def _signed(self, offered: bytes, window: int) -> bytes:
+        """Return card and both signatures, if a client would accept it and the key is ours."""
+        data, signature = offered[:-SIGNATURE_BYTES], offered[-SIGNATURE_BYTES:]
+        try:
+            card = Card.decode(data)
+        except DecodeError:
+            raise _refused("a card", "something else") from None
+        if card.gateway_key != self.offered_key(window):
+            raise _refused("this shuffler's gateway key", "another one")
+        signed = SignedCard(card, signature, sign_card(card, self._sign_key))
+        check_card(signed, task=self._task, window=window)
+        return signed.encode()
+
+    def given(self, window: int) -> None:
+        """Note that the analyser has both signatures."""
+        with self._storage.transaction() as change:
+            change.change(
+                "UPDATE card SET state = ? WHERE task_id = ? AND window = ? AND state = ?",
+                (GIVEN, self._task.task_id, window, SIGNED),
+            )
+
+    def is_given(self, window: int) -> bool:
+        """Whether the analyser has the card of a window with both signatures."""
+        rows = self._storage.read(
+            "SELECT state FROM card WHERE task_id = ? AND window = ?",
+            (self._task.task_id, window),
+        )
+        return rows == [(GIVEN,)]
+
+    def stored(self, window: int) -> bytes | None:
+        """Return the card of a window with both signatures, or None."""
+        rows = self._storage.read(
+            "SELECT signed FROM card WHERE task_id = ? AND window = ?",
+            (self._task.task_id, window),
+        )
+        return bytes(rows[0][0]) if rows and rows[0][0] is not None else None
+
+    def digest(self, window: int) -> bytes:
+        """Return the digest of the card of a window that is signed."""
+        stored = self.stored(window)
+        assert stored is not None, "a window is collected only after its card was signed"
+        return SignedCard.decode(stored).card.digest
+
+    def opened(self, window: int) -> tuple[SignedCard, PrivateKey] | None:
+        """Return the card of a window and its private key; None without either."""
+        if window not in self._opened:
+            signed = self.stored(window)
+            rows = self._storage.read(
+                "SELECT sealed_key FROM card WHERE task_id = ? AND window = ?",
+                (self._task.task_id, window),
+            )
+            scope = key_scope(self._task.task_id, window)
+            if signed is None or scope not in self._keys.scopes():
+                return None
+            secret = self._keys.open(bytes(rows[0][0]))
+            self._opened[window] = SignedCard.decode(signed), PrivateKey.from_bytes(secret)
+        return self._opened[window]
+
+    def erase(self, windows: list[int]) -> None:
+        """Overwrite the private keys of windows; nothing sealed to them opens any more."""
+        for window in windows:
+            self._opened.pop(window, None)
+        self._keys.erase([key_scope(self._task.task_id, window) for window in windows])
+
+    def kept(self) -> list[int]:
+        """Return the windows whose private key is there."""
+        task_id = self._task.task_id
+        return [
+            int.from_bytes(scope[len(task_id) :], "big")
+            for scope in self._keys.scopes()
+            if scope.startswith(task_id)
+        ]
+
+
+def _refused(expected: str, got: str) -> InvalidData:
+    return InvalidData(
+        expected=expected, got=got, remedy="Nothing was signed. Ask who runs the analyser"
+    )

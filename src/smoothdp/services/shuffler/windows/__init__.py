@@ -1,1 +1,0 @@
-"""The shuffler of the second protocol: a card per window, one report a pass, one batch for ever."""

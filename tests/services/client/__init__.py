@@ -1,0 +1,1 @@
+"""The client: what it stores before it sends, and what it finds afterwards."""

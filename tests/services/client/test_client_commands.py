@@ -1,0 +1,118 @@
+"""``smoothdp submit`` with a pass and an invitation, and ``smoothdp look-up``."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from smoothdp.cli.main import main
+from smoothdp.services import issue_invitations, take_part
+from smoothdp.services.shuffler.shuffler_party import issue_passes
+from smoothdp.services.wire.running import on_loopback
+from tests.services.worlds.three_parties import USERS, Parties
+
+LONG = 10**8
+
+
+class Place:
+    """Three parties that listen, and files of secrets; clients have the clock of this machine."""
+
+    def __init__(self, folder: Path, stack: ExitStack) -> None:
+        self.folder = folder
+        self.parties = Parties(folder, stack, now=time.time(), window_seconds=LONG)
+        self.parties.round()
+        url, pause = self.parties.url, 3600.0
+        self.issuer = stack.enter_context(
+            on_loopback(self.parties.issuer.app(url, work_seconds=pause))
+        )
+        self.shuffler = stack.enter_context(
+            on_loopback(self.parties.shuffler.app(url, work_seconds=pause))
+        )
+        self.passes = issue_passes(folder / "shuffler", USERS)
+        self.invitations = issue_invitations(folder / "issuer", USERS)
+        self.window = int(self.parties.now // LONG)
+        for name, text in (("pass", self.passes[0]), ("invitation", self.invitations[0])):
+            (folder / name).write_text(text + "\n")
+
+    def submit(self, datum: str = "1", **files: str) -> None:
+        """Run the command; files are named by option."""
+        folder = self.folder
+        options = {"pass": "pass", "invitation": "invitation"} | files
+        named = [
+            part for name, file in options.items() for part in (f"--{name}", f"{folder}/{file}")
+        ]
+        where = ["--shuffler", self.shuffler, "--issuer", self.issuer]
+        main(["submit", datum, "--task", f"{folder}/shuffler/task.json", *where, *named])
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    with ExitStack() as stack:
+        yield Place(tmp_path, stack)
+
+
+def test_from_submit_to_look_up(
+    place: Place,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    place.submit()
+    assert capsys.readouterr().out == f"Accepted for window {place.window}.\n"
+    # From another folder nothing is drawn, and nothing is sent.
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    place.submit("0")
+    said = capsys.readouterr()
+    assert "nothing was sent now" in said.err
+    # From another device the issuer says no, in words, and no line of it is raw JSON.
+    with monkeypatch.context() as other:
+        other.setenv("XDG_STATE_HOME", str(tmp_path / "another device"))
+        with pytest.raises(SystemExit):
+            place.submit("0")
+    error = capsys.readouterr().err
+    assert "was used in this window, from another device or by somebody else" in error
+    assert "urn:" not in error
+
+    for number in range(1, USERS):
+        part = take_part(
+            place.parties.task,
+            number % 2,
+            shuffler=place.shuffler,
+            pass_secret=place.passes[number],
+            invitation=place.invitations[number],
+            issuer=place.issuer,
+            person=str(number),
+        )
+        assert (part.window, part.before) == (place.window, False)
+    place.parties.now = float((place.window + 1) * LONG)
+    place.parties.round()
+    place.parties.now += 600
+    place.parties.round()
+    place.parties.analyzer.work()
+    rows = place.parties.analyzer.analyzer.storage.read("SELECT body FROM release")
+    (tmp_path / "result.json").write_bytes(rows[0][0])
+    look_up = ["look-up", str(place.window), "--task", f"{tmp_path}/shuffler/task.json"]
+    look_up += ["--result", f"{tmp_path}/result.json", "--shuffler", place.shuffler]
+    main(look_up)
+    assert "is in the batch" in capsys.readouterr().out
+    with pytest.raises(SystemExit) as left:
+        main([*look_up, "--person", "nobody"])
+    assert left.value.code == 1
+    assert "Nothing of yours" in capsys.readouterr().out
+
+
+def test_what_the_command_refuses(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+    refused = {
+        "which differ": {"invitation": "pass"},
+        "one pass or invitation in the file": {"invitation": "nowhere"},
+    }
+    for words, options in refused.items():
+        with pytest.raises(SystemExit):
+            place.submit(**options)
+        assert words in capsys.readouterr().err
+    assert place.parties.issuer.issuer.storage.read("SELECT 1 FROM issued") == []

@@ -1,0 +1,1 @@
+"""The issuer: its answers, its keys, its routes."""

@@ -1,0 +1,1 @@
+"""The poll page: its client, its routes, and browsers."""

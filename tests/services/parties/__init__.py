@@ -1,0 +1,1 @@
+"""Shuffler and analyser, and all parties together."""

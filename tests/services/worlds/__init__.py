@@ -1,0 +1,1 @@
+"""Parties and people for tests: in one process, on loopback, or in threads."""
