@@ -6,7 +6,6 @@ import re
 from functools import lru_cache
 
 HIDDEN = {
-    "outer_key": ("secret", ("id",)),
     "collecting": ("tag_key", ("task_id", "window")),
     "pending": ("slots", ("task_id", "window")),
     "batch_part": ("bytes", ("batch_id",)),
