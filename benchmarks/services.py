@@ -177,14 +177,17 @@ def ingest(name: str, world: PartyWorld, count: int) -> None:
         line(label, len(items), time.perf_counter() - began, "report")
     assert world.shuffler.totals()["pending"] == count
     slots = count * world.task.slots
-    for step, call in (
-        ("seal", world.seal),
-        ("hand over", world.deliver),
-        (
-            "verify, open, count and release",
-            lambda: (world.tell_served(count), work(world.analyzer)),
-        ),
-    ):
+
+    def release() -> None:
+        world.tell_served(count)
+        work(world.analyzer)
+
+    steps: dict[str, Callable[[], object]] = {
+        "seal": world.seal,
+        "hand over": world.deliver,
+        "verify, open, count and release": release,
+    }
+    for step, call in steps.items():
         began = time.perf_counter()
         call()
         line(f"{name}, {step}", slots, time.perf_counter() - began, "slot")
