@@ -48,16 +48,17 @@ try {
   } else {
     await page.waitForSelector("#form:visible");
     if (job.shots) await page.screenshot({ path: `${job.shots}/question.png`, fullPage: true });
-    await answer(page, job);
+    await answer(page, job, job.invitation);
     say("sent", { text: await page.textContent("#status"), sent });
-    for (const link of job.links ?? []) {
+    for (const [link, invitation] of job.links ?? []) {
       // In the same tab: nothing but what follows # is another.
       await page.goto(link);
       const code = new URL(link).hash.slice(1);
       await page.waitForSelector("#form:visible");
-      await page.waitForFunction((c) => document.getElementById("token").value === c, code);
+      await page.waitForFunction((c) => document.getElementById("pass").value === c, code);
+      await invited(page, invitation);
       const before = await page.textContent("#status");
-      await answer(page, job);
+      await answer(page, job, invitation);
       say("sent", { before, text: await page.textContent("#status"), sent });
     }
     if (job.result) {
@@ -70,6 +71,7 @@ try {
         rows,
         caption: await page.textContent("#caption"),
         guarantee: await page.textContent("#guarantee"),
+        standing: await page.textContent("#standing"),
         known: await page.textContent("#known"),
         terms: await page.textContent("#terms"),
         oneHost: await page.isVisible("#one-host"),
@@ -97,8 +99,17 @@ try {
   process.stdin.destroy();
 }
 
+/** Type an invitation, and wait for what the page says of it. */
+async function invited(page, invitation) {
+  if (!invitation) return;
+  await page.fill("#invitation", invitation);
+  await page.locator("#invitation").press("Tab");
+  await page.waitForFunction(() => !document.getElementById("status").textContent.includes("before you press"));
+}
+
 /** By keyboard alone: to the choice, choose, to the button, press. */
-async function answer(page, { number, choice }) {
+async function answer(page, { number, choice }, invitation) {
+  await invited(page, invitation);
   if (number !== undefined) await page.fill("#number", number);
   else await page.getByLabel(choice, { exact: true }).press("Space");
   await page.locator("#send").press("Enter");
@@ -115,9 +126,10 @@ function stored(page) {
       return "";
     }
     const opened = await new Promise((done) => { opening.onsuccess = () => done(opening.result); });
-    if (!opened.objectStoreNames.contains("outcomes")) return "";
-    const all = opened.transaction("outcomes").objectStore("outcomes").getAll();
+    if (!opened.objectStoreNames.contains("rows")) return "";
+    const all = opened.transaction("rows").objectStore("rows").getAll();
     await new Promise((done) => { all.onsuccess = done; });
-    return JSON.stringify(all.result.map(({ slots, ...more }) => ({ slots: slots?.length ?? 0, fields: Object.keys(more) })));
+    return JSON.stringify(all.result.map((row) => (
+      { state: row.state, report: row.report?.length ?? 0, fields: Object.keys(row) })));
   });
 }

@@ -62,7 +62,7 @@ export async function placeOf({ task, taskId, window, pass, invitation }) {
  */
 export async function submit({
   task, taskId, pass, invitation = "", datum, window, anotherPerson = false,
-  fetcher = fetch, pause = wait, attempts = ATTEMPTS, seconds = () => Date.now() / 1000,
+  fetcher = ask, pause = wait, attempts = ATTEMPTS, seconds = () => Date.now() / 1000,
 }) {
   const place = await placeOf({ task, taskId, window, pass, invitation });
   const poll = { task, place };
@@ -104,7 +104,8 @@ async function handIn({ taskId, pass, place, sending }) {
   await untilAnswered(202, SHUFFLER, sending, async () => {
     const body = await client.sealedReport({ place });
     const path = `/v2/reports/${taskId}/${place.window}`;
-    return sending.fetcher(path, posted(body, pass, "sealed-report"));
+    const { fetcher } = sending;
+    return fetcher(path, posted(body, pass, "sealed-report"));
   });
   await outcomes.keepSent(place);
 }
@@ -124,19 +125,19 @@ const posted = (body, secret, kind) => plainly({
 });
 
 /** Ask until there is the wanted answer, or one that another attempt cannot mend; its body. */
-async function untilAnswered(wanted, words, { pause, attempts }, ask) {
+async function untilAnswered(wanted, words, { pause, attempts }, send) {
   let waited = false;
   for (let attempt = 0; attempt < attempts; attempt++) {
     if (attempt) await pause(Math.min(30, 0.2 * 2 ** attempt));
     let answer;
-    const made = ask();
+    const made = send();
     try {
       answer = await answered(made);
       if (answer.status === 425 && !waited && (answer.seconds ?? MOST_WAIT) < MOST_WAIT) {
         // It names a time: for a clock a little ahead of its own.
         waited = true;
         await pause(answer.seconds);
-        answer = await answered(ask());
+        answer = await answered(send());
       }
     } catch (error) {
       if (!(error instanceof Lost)) throw error;
@@ -169,4 +170,6 @@ async function answered(made) {
   }
 }
 
+/** A browser's fetch wants to be called as its own. */
+const ask = (url, fields) => fetch(url, fields);
 const wait = (seconds) => new Promise((resolve) => setTimeout(resolve, 1000 * seconds));

@@ -15,10 +15,9 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from smoothdp.services.operations.bodies import BodyBudget, limited, read_body
-from smoothdp.services.wire.key_files import write_parties
 from smoothdp.services.wire.running import on_loopback
 from tests.services.operations.served import from_address, serving
-from tests.services.world import KEY, small_task
+from tests.services.worlds.directories import party_directories
 
 MOST_GROWTH = 80 << 20
 
@@ -36,18 +35,18 @@ def upload_without_end(connections: list[socket.socket], seconds: float) -> int:
 
 
 def test_bodies_without_credentials_cost_little(tmp_path: Path) -> None:
-    written = write_parties(tmp_path / "t", small_task(), KEY)
+    written = party_directories(tmp_path / "t")
     with serving("analyzer", written.analyzer) as party:
         before = party.memory()
         head = (
-            f"PUT /v1/batches/{'00' * 16} HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000\r\n"
+            f"PUT /v2/batches/{'00' * 16} HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000\r\n"
         ).encode()
         connections = [from_address(f"127.8.{i // 100}.1", party.port) for i in range(400)]
         for i, connection in enumerate(connections):
             token = b"" if i % 2 else b"authorization: Bearer " + b"0" * 96 + b"\r\n"
             connection.sendall(head + token + b"\r\n" + bytes(60_000))
         sent = upload_without_end(connections, seconds=1.0)
-        assert party.get("/healthz", timeout=5).text == "ok"
+        assert party.get("/", timeout=5).status_code == 404
         assert party.peak() - before < MOST_GROWTH
         assert sent + 400 * 60_000 > MOST_GROWTH
         for connection in connections:

@@ -7,7 +7,6 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,28 +17,25 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from smoothdp.cli.serving.serve import serve
+from smoothdp.errors import InvalidData
 from smoothdp.services.analyzer.analyzer_party import AnalyzerParty
 from smoothdp.services.check import check_party
-from smoothdp.services.wire.hybrid import PrivateKey
+from smoothdp.services.formats.signing import SigningKey
+from smoothdp.services.shuffler.shuffler_party import ShufflerParty
 from smoothdp.services.wire.key_files import (
     SECRETS_FILE,
     TASK_FILE,
-    Written,
-    write_new,
-    write_parties,
-    write_secret,
 )
 from smoothdp.services.wire.running import on_loopback
-from tests.services.formats.made import Made
 from tests.services.operations.certificates import Authority
-from tests.services.world import KEY, small_task
+from tests.services.worlds.directories import Directories, party_directories
 
 NOBODY = "http://127.0.0.1:1"
 
 
 @pytest.fixture
-def written(tmp_path: Path) -> Written:
-    return write_parties(tmp_path / "t", small_task(), KEY)
+def written(tmp_path: Path) -> Directories:
+    return party_directories(tmp_path / "t")
 
 
 def wrong(directory: Path, **more: object) -> dict[str, str]:
@@ -51,23 +47,25 @@ def state_of(directory: Path) -> dict[str, tuple[int, bytes]]:
     return {p.name: (p.stat().st_mode, p.read_bytes()) for p in directory.iterdir() if p.is_file()}
 
 
-def test_a_new_directory_is_good_and_stays_as_it_is(written: Written) -> None:
-    for directory in (written.shuffler, written.analyzer):
+def test_a_new_directory_is_good_and_stays_as_it_is(written: Directories) -> None:
+    for directory in (written.shuffler, written.issuer, written.analyzer):
         before = state_of(directory)
         assert wrong(directory) == {}
         assert state_of(directory) == before
-    AnalyzerParty.from_directory(written.analyzer).analyzer.storage.close()
+    AnalyzerParty.from_directory(written.analyzer).close()
     before = state_of(written.analyzer)
-    assert wrong(written.analyzer) == {}
+    # From the first start on it should have cards.
+    assert set(wrong(written.analyzer)) == {"cards"}
     assert set(state_of(written.analyzer)) == set(before)
 
 
-def test_a_party_that_runs_is_good(written: Written) -> None:
+def test_a_party_that_runs_is_good(written: Directories) -> None:
     party = AnalyzerParty.from_directory(written.analyzer)
     with on_loopback(party.app(work_seconds=0.1)) as url:
-        assert wrong(written.analyzer) == {}
+        assert set(wrong(written.analyzer)) == {"cards"}
         assert wrong(written.shuffler, peer=url) == {}
-    party.analyzer.storage.close()
+        assert wrong(written.issuer, peer=url) == {}
+    party.close()
 
 
 def damage_rights(directory: Path) -> None:
@@ -81,12 +79,12 @@ def damage_task(directory: Path) -> None:
 def damage_keys(directory: Path) -> None:
     path = directory / SECRETS_FILE
     document = json.loads(path.read_text())
-    document["private_key"] = PrivateKey.generate().to_bytes().hex()
+    document["sign_key"] = SigningKey.generate().to_bytes().hex()
     path.write_text(json.dumps(document))
 
 
 def damage_storage(directory: Path) -> None:
-    AnalyzerParty.from_directory(directory).analyzer.storage.close()
+    AnalyzerParty.from_directory(directory).close()
     connection = sqlite3.connect(directory / "analyzer.sqlite")
     connection.execute("PRAGMA user_version=99")
     connection.close()
@@ -98,7 +96,7 @@ def damage_storage_file(directory: Path) -> None:
 
 
 def damage_ledger(directory: Path) -> None:
-    AnalyzerParty.from_directory(directory).analyzer.storage.close()
+    AnalyzerParty.from_directory(directory).close()
     ledger = next(directory.glob("ledger-*.db"))
     ledger.write_bytes(b"nothing")
 
@@ -110,7 +108,7 @@ def lose_ledger(directory: Path) -> None:
             "INSERT INTO release (task_id, window, body) VALUES (?, ?, ?)",
             (party.task.task_id, 7, b"{}"),
         )
-    party.analyzer.storage.close()
+    party.close()
     next(directory.glob("ledger-*.db")).unlink()
 
 
@@ -123,32 +121,35 @@ def damage_clock(directory: Path) -> None:
     ("damage", "names", "says"),
     [
         (damage_rights, {"rights", "keys", "storage", "ledger"}, "chmod"),
-        (damage_task, {"keys", "ledger"}, "task"),
+        (damage_task, {"keys", "ledger", "cards"}, "task"),
         (damage_keys, {"keys"}, "another task"),
-        (damage_storage, {"storage"}, "version 99"),
-        (damage_storage_file, {"storage", "ledger"}, "not a database"),
-        (damage_ledger, {"ledger"}, "ledger"),
-        (lose_ledger, {"ledger"}, "such as 7: restore ledger-"),
+        (damage_storage, {"storage", "cards"}, "version 99"),
+        (damage_storage_file, {"storage", "ledger", "cards"}, "not a database"),
+        (damage_ledger, {"ledger", "cards"}, "ledger"),
+        (lose_ledger, {"ledger", "cards"}, "such as 7: restore ledger-"),
         (damage_clock, {"clock"}, "set the clock"),
     ],
 )
 def test_what_is_wrong_is_named(
-    written: Written, damage: Callable[[Path], None], names: set[str], says: str
+    written: Directories, damage: Callable[[Path], None], names: set[str], says: str
 ) -> None:
     damage(written.analyzer)
     found = wrong(written.analyzer)
     assert set(found) == names
-    assert all(says in words for words in found.values()), found
+    # A party that never met the others has no cards, besides.
+    assert all(says in words for name, words in found.items() if name != "cards"), found
 
 
-def test_files_that_lack_and_parties_that_are_none(written: Written, tmp_path: Path) -> None:
+def test_files_that_lack_and_parties_that_are_none(written: Directories, tmp_path: Path) -> None:
     assert set(wrong(tmp_path / "nowhere")) == {"files"}
     (written.shuffler / SECRETS_FILE).unlink()
     assert SECRETS_FILE in wrong(written.shuffler)["files"]
     assert "somebody else" in wrong(written.collector)["keys"]
 
 
-def test_a_peer_that_is_away_and_a_certificate_that_ends(written: Written, tmp_path: Path) -> None:
+def test_a_peer_that_is_away_and_a_certificate_that_ends(
+    written: Directories, tmp_path: Path
+) -> None:
     authority = Authority(tmp_path)
     found = wrong(
         written.shuffler, peer=NOBODY, certificate=authority.certificate("server", days=2)[0]
@@ -161,7 +162,7 @@ def test_a_peer_that_is_away_and_a_certificate_that_ends(written: Written, tmp_p
     assert wrong(written.shuffler, certificate=authority.certificate("new")[0]) == {}
 
 
-def test_the_command_says_it_in_words_and_in_json(written: Written) -> None:
+def test_the_command_says_it_in_words_and_in_json(written: Directories) -> None:
     good = CliRunner().invoke(serve, ["check", str(written.shuffler), "--json"])
     assert good.exit_code == 0
     document = json.loads(good.output)
@@ -176,19 +177,7 @@ def test_the_command_says_it_in_words_and_in_json(written: Written) -> None:
     assert not (written.shuffler / "shuffler.sqlite").exists()
 
 
-# ---- parties of the second protocol
-
-
-def window_party(directory: Path, role: str, made: Made, **more: str) -> Path:
-    """Write the directory of a party as its commands do."""
-    keys = {"shuffler": made.shuffler, "analyzer": made.analyzer, "issuer": made.counter}
-    secret = {"shuffler": {"pass_key": "1" * 64}, "issuer": {"invitation_key": "2" * 64}}
-    document = {"sign_key": keys[role].to_bytes().hex(), **secret.get(role, {}), **more}
-    if role != "analyzer":
-        document["analyzer_token"] = "a" * 64
-    write_secret(directory / SECRETS_FILE, document)
-    write_new(directory / TASK_FILE, made.task.encoded, mode=0o644)
-    return directory
+# ---- cards, and the peer's clock
 
 
 def analyzer_that_tells(seconds: float) -> Starlette:
@@ -204,30 +193,39 @@ def analyzer_that_tells(seconds: float) -> Starlette:
 
 
 @pytest.mark.parametrize("role", ["shuffler", "issuer", "analyzer"])
-def test_parties_with_cards(tmp_path: Path, role: str) -> None:
-    made = Made()
-    directory = window_party(tmp_path / role, role, made)
-    assert wrong(directory) == {}
+def test_the_key_of_another_task_is_named(written: Directories, tmp_path: Path, role: str) -> None:
+    directory, other = getattr(written, role), party_directories(tmp_path / "other")
     found = {c.name: c.says for c in check_party(directory)}
     assert found["keys"].startswith(f"of the {role} of task")
-    # The key of another task's party.
-    other = window_party(tmp_path / "other", role, replace(Made(), counter=made.counter))
-    (other / TASK_FILE).write_bytes(made.task.encoded)
-    expected = set() if role == "issuer" else {"keys"}
-    assert set(wrong(other)) == expected
+    (directory / TASK_FILE).write_bytes(other.task.encoded)
+    assert set(wrong(directory)) == {"keys"}
 
 
-def test_cards_in_hand_are_those_signed_of_this_window_and_later(tmp_path: Path) -> None:
-    made = Made()
-    directory = window_party(tmp_path / "s", "shuffler", made)
-    now = int(time.time() // made.task.window_seconds)
+def test_files_of_the_first_protocol_are_refused_in_words(written: Directories) -> None:
+    for role in ("shuffler", "analyzer", "issuer"):
+        path = getattr(written, role) / f"{role}.sqlite"
+        connection = sqlite3.connect(path)
+        connection.execute("CREATE TABLE pending (x)")
+        connection.execute("PRAGMA user_version=1")
+        connection.close()
+        path.chmod(0o600)
+        assert "of an earlier protocol" in wrong(getattr(written, role))["storage"]
+    with pytest.raises(InvalidData, match="version 1, of an earlier protocol"):
+        AnalyzerParty.from_directory(written.analyzer)
+    (written.analyzer / TASK_FILE).write_text('{"format":1,"protocol":"boolean_sum"}')
+    assert "format 1, an earlier protocol" in wrong(written.analyzer)["keys"]
+
+
+def test_cards_in_hand_are_those_signed_of_this_window_and_later(written: Directories) -> None:
+    directory, task = written.shuffler, written.task
+    now = int(time.time() // task.window_seconds)
+    ShufflerParty.from_directory(directory).close()
     connection = sqlite3.connect(directory / "shuffler.sqlite")
-    (directory / "shuffler.sqlite").chmod(0o600)
-    connection.execute("CREATE TABLE card (task_id BLOB, window INTEGER, signed BLOB)")
     rows = [(now - 1, b"old"), (now, None), (now + 1, None)]
     connection.executemany(
-        "INSERT INTO card VALUES (?, ?, ?)",
-        [(made.task.task_id, window, signed) for window, signed in rows],
+        "INSERT INTO card (task_id, window, gateway, sealed_key, signed, state) "
+        "VALUES (?, ?, x'00', x'00', ?, 'OFFERED')",
+        [(task.task_id, window, signed) for window, signed in rows],
     )
     connection.commit()
     assert "0 windows" in wrong(directory)["cards"]
@@ -238,12 +236,11 @@ def test_cards_in_hand_are_those_signed_of_this_window_and_later(tmp_path: Path)
     assert {c.name: c.says for c in check_party(directory)}["cards"] == "for 2 windows to come"
 
 
-def test_a_peer_is_asked_for_its_time_with_this_partys_token(tmp_path: Path) -> None:
-    made = Made()
-    good = window_party(tmp_path / "s", "shuffler", made)
-    bad = window_party(tmp_path / "i", "issuer", made)
-    document = json.loads((bad / SECRETS_FILE).read_text()) | {"analyzer_token": "b" * 64}
-    (bad / SECRETS_FILE).write_text(json.dumps(document))
+def test_a_peer_is_asked_for_its_time_with_this_partys_token(written: Directories) -> None:
+    good, bad = written.shuffler, written.issuer
+    for directory, token in ((good, "a"), (bad, "b")):
+        path = directory / SECRETS_FILE
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"analyzer_token": token * 64}))
     with on_loopback(analyzer_that_tells(0.0)) as url:
         assert wrong(good, peer=url) == {}
         assert "callers.json" in wrong(bad, peer=url)["peer"]

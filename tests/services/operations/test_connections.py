@@ -19,19 +19,18 @@ from starlette.routing import Route
 
 from smoothdp.services.operations.connections import MOST_OF_ADDRESS, network_of
 from smoothdp.services.operations.logs import json_lines
-from smoothdp.services.wire.key_files import write_parties
 from smoothdp.services.wire.running import on_loopback
 from tests.services.operations.certificates import Authority
 from tests.services.operations.served import Served, from_address, serving
-from tests.services.world import KEY, small_task
+from tests.services.worlds.directories import party_directories
 
 NOBODY = "http://127.0.0.1:1"
-HALF = b"POST /v1/tasks/00/reports HTTP/1.1\r\nhost: x\r\nx-a: "
+HALF = b"POST /v2/reports/00/0 HTTP/1.1\r\nhost: x\r\nx-a: "
 
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    written = write_parties(tmp_path_factory.mktemp("task"), small_task(), KEY)
+    written = party_directories(tmp_path_factory.mktemp("task"))
     with serving("analyzer", written.analyzer) as party:
         yield party
 
@@ -73,7 +72,7 @@ def assert_survives(served: Served, n: int, *, per_address: int) -> None:
         # Whoever runs it is answered all the while.
         assert served.ask("/livez", timeout=1).text == "ok"
         served.wait(lambda: n_closed(connections) == n, seconds=7)
-        assert served.get("/healthz", timeout=1).text == "ok"
+        assert served.get("/", timeout=1).status_code == 404
         assert time.monotonic() - began < 7
     finally:
         for connection in connections:
@@ -90,7 +89,7 @@ def test_several_hundred_silent_connections(served: Served) -> None:
 @pytest.mark.slow
 def test_4200_silent_connections(tmp_path: Path) -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (8192, resource.getrlimit(7)[1]))
-    written = write_parties(tmp_path / "t", small_task(), KEY)
+    written = party_directories(tmp_path / "t")
     with serving("analyzer", written.analyzer) as party:
         assert_survives(party, 4200, per_address=200)
 
@@ -98,8 +97,8 @@ def test_4200_silent_connections(tmp_path: Path) -> None:
 def test_a_connection_that_dribbles_after_its_answer_is_closed(served: Served) -> None:
     # A body that nobody wants, or empty lines: each byte would start uvicorn's clock anew.
     starts = (
-        b"PUT /v1/batches/00 HTTP/1.1\r\nhost: x\r\ncontent-length: 100000\r\n\r\n",
-        b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n",
+        b"PUT /v2/batches/00 HTTP/1.1\r\nhost: x\r\ncontent-length: 100000\r\n\r\n",
+        b"GET / HTTP/1.1\r\nhost: x\r\n\r\n",
     )
     connections = [from_address("127.0.0.1", served.port) for _ in starts]
     began = time.monotonic()
@@ -118,12 +117,12 @@ def test_a_connection_that_dribbles_after_its_answer_is_closed(served: Served) -
 
 def test_a_connection_that_is_done_is_closed_without_a_word() -> None:
     log = io.StringIO()
-    app = Starlette(routes=[Route("/healthz", lambda _: PlainTextResponse("ok"))])
+    app = Starlette(routes=[Route("/", lambda _: PlainTextResponse("ok"))])
     with json_lines("analyzer", stream=log), on_loopback(app) as url:
         port = int(url.rpartition(":")[2])
         with from_address("127.0.0.1", port) as done:
-            done.sendall(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n")
-            assert answered(done).startswith(b"HTTP/1.1 200")
+            done.sendall(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
+            assert answered(done, b"ok").startswith(b"HTTP/1.1 200")
             time.sleep(1)
             with from_address("127.0.0.1", port) as silent:
                 assert done.recv(1) == b""
@@ -132,26 +131,26 @@ def test_a_connection_that_is_done_is_closed_without_a_word() -> None:
     assert [json.loads(x)["cause"] for x in log.getvalue().splitlines()] == ["connection"]
 
 
-def answered(connection: socket.socket) -> bytes:
-    """Return an answer of /healthz."""
+def answered(connection: socket.socket, end: bytes = b"Not Found") -> bytes:
+    """Return an answer."""
     answer = b""
-    while not answer.endswith(b"ok"):
+    while not answer.endswith(end):
         answer += (more := connection.recv(4096))
         assert more
     return answer
 
 
 def test_a_connection_serves_many_requests(served: Served) -> None:
-    request = b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n"
+    request = b"GET / HTTP/1.1\r\nhost: x\r\n\r\n"
     with from_address("127.0.0.1", served.port) as connection:
         for _ in range(5):
             connection.sendall(request)
-            assert answered(connection).startswith(b"HTTP/1.1 200")
+            assert answered(connection).startswith(b"HTTP/1.1 404")
         # Two at once, the second cut in two.
         connection.sendall(request + request[:20])
-        assert answered(connection).startswith(b"HTTP/1.1 200")
+        assert answered(connection).startswith(b"HTTP/1.1 404")
         connection.sendall(request[20:])
-        assert answered(connection).startswith(b"HTTP/1.1 200")
+        assert answered(connection).startswith(b"HTTP/1.1 404")
 
 
 def test_headers_without_end_are_refused_before_they_fill_memory(served: Served) -> None:
@@ -171,7 +170,7 @@ def test_headers_without_end_are_refused_before_they_fill_memory(served: Served)
 def test_a_body_must_say_its_length(served: Served) -> None:
     with from_address("127.0.0.1", served.port) as connection:
         connection.sendall(
-            b"PUT /v1/batches/00 HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n"
+            b"PUT /v2/batches/00 HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n"
             b"5\r\nhello\r\n0\r\n\r\n"
         )
         assert connection.recv(4096).startswith(b"HTTP/1.1 411")
@@ -182,19 +181,19 @@ def test_one_address_has_so_many_connections_and_others_are_served(served: Serve
     mine = [from_address("127.9.9.9", served.port) for _ in range(MOST_OF_ADDRESS + 20)]
     try:
         served.wait(lambda: n_closed(mine) == 20, seconds=3)
-        assert served.get("/healthz", timeout=1).text == "ok"
+        assert served.get("/", timeout=1).status_code == 404
     finally:
         for connection in mine:
             connection.close()
     # Those that are gone count no more.
     with from_address("127.9.9.9", served.port) as connection:
-        connection.sendall(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n")
-        assert connection.recv(4096).startswith(b"HTTP/1.1 200")
+        connection.sendall(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
+        assert connection.recv(4096).startswith(b"HTTP/1.1 404")
 
 
 @pytest.mark.slow
 def test_behind_a_proxy_the_proxy_limits(tmp_path: Path) -> None:
-    written = write_parties(tmp_path / "t", small_task(), KEY)
+    written = party_directories(tmp_path / "t")
     with serving("analyzer", written.analyzer, "--behind-tls") as party:
         mine = [from_address("127.0.0.1", party.port) for _ in range(MOST_OF_ADDRESS + 20)]
         time.sleep(0.5)
@@ -211,7 +210,7 @@ def test_an_ipv6_network_counts_as_one() -> None:
 
 def test_a_handshake_that_is_not_begun_ends_too(tmp_path: Path) -> None:
     authority = Authority(tmp_path)
-    written = write_parties(tmp_path / "t", small_task(), KEY)
+    written = party_directories(tmp_path / "t")
     certificate, key = authority.certificate("server")
     more = ["--certificate", str(certificate), "--certificate-key", str(key)]
     with serving("analyzer", written.analyzer, *more, scheme="https") as party:
@@ -227,7 +226,7 @@ def test_a_handshake_that_is_not_begun_ends_too(tmp_path: Path) -> None:
         try:
             party.wait(lambda: n_closed(raw) == len(raw), seconds=7)
             assert time.monotonic() - began < 7
-            assert party.get("/healthz", verify=context, timeout=1).text == "ok"
+            assert party.get("/", verify=context, timeout=1).status_code == 404
         finally:
             for connection in (*raw, *after):
                 connection.close()

@@ -18,7 +18,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from smoothdp.errors import InvalidParameter, LedgerError
+from smoothdp.errors import InvalidParameter, LedgerError, SmoothdpError
 from smoothdp.services.operations.admin import Operations, admin_address
 from smoothdp.services.operations.clock_guard import ClockGuard
 from smoothdp.services.operations.health import (
@@ -45,11 +45,10 @@ from smoothdp.services.operations.tls import Trust
 from smoothdp.services.shuffler.shuffler_party import ShufflerParty
 from smoothdp.services.store.storage import SqliteStorage, StorageFull, StorageLocked
 from smoothdp.services.wire.calls import connect
-from smoothdp.services.wire.key_files import write_parties
 from smoothdp.services.wire.running import on_loopback
 from tests.services.operations.certificates import Authority
 from tests.services.operations.served import Served, serving
-from tests.services.world import KEY, small_task
+from tests.services.worlds.directories import party_directories
 
 NOBODY = "http://127.0.0.1:1"
 
@@ -248,18 +247,18 @@ def test_unrest_is_said_once_and_its_end_too() -> None:
 
 
 def test_metrics_say_nothing_of_a_window_that_is_open(tmp_path: Path) -> None:
-    written = write_parties(tmp_path / "t", small_task(), KEY)
+    written = party_directories(tmp_path / "t")
     party = ShufflerParty.from_directory(written.shuffler)
     app = party.app(NOBODY, work_seconds=3600)
     operations: Operations = app.state.operations
     before = operations.metrics.text([])
     with on_loopback(app) as url, connect(url) as http:
         for _ in range(5):
-            http.post(f"/v1/tasks/{party.task.task_id.hex()}/reports", content=b"x")
+            http.post(f"/v2/reports/{party.task.task_id.hex()}/1", content=b"x")
     # Neither requests nor bytes are counted: both follow the reports.
     after = [line for line in operations.metrics.text([]).splitlines() if "put_off" not in line]
     assert after == [line for line in before.splitlines() if "put_off" not in line]
-    party.shuffler.storage.close()
+    party.close()
 
 
 def test_metrics_have_labels_of_closed_lists_only() -> None:
@@ -293,7 +292,7 @@ def lock(path: Path) -> sqlite3.Connection:
 
 
 def locked_for(tmp_path: Path, seconds: float) -> None:
-    written = write_parties(tmp_path / "t", small_task(), KEY)
+    written = party_directories(tmp_path / "t")
     token = "0" * 96
     with serving("shuffler", written.shuffler, "--analyzer", NOBODY) as party:
         other = lock(written.shuffler / "shuffler.sqlite")
@@ -302,8 +301,10 @@ def locked_for(tmp_path: Path, seconds: float) -> None:
             while time.monotonic() - began < seconds:
                 asked = time.monotonic()
                 assert party.ask("/livez").text == "ok"
-                assert party.get("/v1/keys", timeout=2).status_code == 200
-                path = f"/v1/tasks/{small_task().task_id.hex()}/reports"
+                task_id = written.task.task_id.hex()
+                marks = party.get(f"/v2/tasks/{task_id}/marks/1", timeout=2)
+                assert marks.status_code == 404
+                path = f"/v2/reports/{task_id}/1"
                 headers = {"authorization": f"Bearer {token}"}
                 url = f"http://127.0.0.1:{party.port}{path}"
                 assert httpx.post(url, content=b"x", headers=headers, timeout=2).status_code == 401
@@ -357,7 +358,7 @@ def test_a_lock_that_lasts_is_a_reason_to_wait_in_words(tmp_path: Path) -> None:
 def analyzer_with_tls(tmp_path: Path, authority: Authority) -> Iterator[Served]:
     """Serve an analyser of the same task, with other tokens, and three days of certificate."""
     certificate, key = authority.certificate("server", days=3)
-    written = write_parties(tmp_path / "other", small_task(), KEY)
+    written = party_directories(tmp_path / "other")
     tls = ["--certificate", str(certificate), "--certificate-key", str(key)]
     with serving("analyzer", written.analyzer, *tls, scheme="https") as analyzer:
         yield analyzer
@@ -366,7 +367,7 @@ def analyzer_with_tls(tmp_path: Path, authority: Authority) -> Iterator[Served]:
 def test_causes_of_rounds_that_fail(tmp_path: Path) -> None:
     """A peer that is not there, one that is not who it should be, one that refuses."""
     authority, stranger = Authority(tmp_path, "ours"), Authority(tmp_path, "theirs")
-    written = write_parties(tmp_path / "t", small_task(), KEY)
+    written = party_directories(tmp_path / "t")
     leave_a_batch(written.shuffler)
     party = ShufflerParty.from_directory(written.shuffler)
     with analyzer_with_tls(tmp_path, authority) as analyzer:
@@ -377,17 +378,18 @@ def test_causes_of_rounds_that_fail(tmp_path: Path) -> None:
             (url, stranger.ca, Cause.TLS),
             (url, authority.ca, Cause.REFUSED),
         ):
-            with pytest.raises(OSError) as caught:
+            with pytest.raises((OSError, SmoothdpError)) as caught:
                 party.work(peer, trust=Trust(ca=ca))
             assert cause_of(caught.value) is cause
-        assert analyzer.wrong() == {"certificate"}
-    party.shuffler.storage.close()
+        # The clock: no shuffler that it knows has told it the time.
+        assert analyzer.wrong() == {"certificate", "clock"}
+    party.close()
 
 
 @pytest.mark.slow
 def test_causes_of_failure_are_lines_of_the_log(tmp_path: Path) -> None:
     authority, stranger = Authority(tmp_path, "ours"), Authority(tmp_path, "theirs")
-    written = write_parties(tmp_path / "t", small_task(), KEY)
+    written = party_directories(tmp_path / "t")
     leave_a_batch(written.shuffler)
     quick = ["--work-seconds", "0.2"]
     with analyzer_with_tls(tmp_path, authority) as analyzer:
@@ -417,7 +419,7 @@ def leave_a_batch(directory: Path) -> None:
             "VALUES (?, ?, ?, ?, ?, ?)",
             (b"b" * 16, party.task.task_id, 1, "SEALED", 10, b"header"),
         )
-    party.shuffler.storage.close()
+    party.close()
 
 
 def test_a_full_disk_makes_a_party_unready(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

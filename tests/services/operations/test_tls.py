@@ -18,10 +18,9 @@ from smoothdp.cli.serving.serve import serve
 from smoothdp.services.operations.connections import raise_descriptors
 from smoothdp.services.operations.tls import Served, Trust
 from smoothdp.services.wire.calls import Unreachable, ask, connect
-from smoothdp.services.wire.key_files import write_parties
 from tests.services.operations.certificates import Authority
 from tests.services.operations.served import serving
-from tests.services.world import KEY, small_task
+from tests.services.worlds.directories import party_directories
 
 
 def serial(port: int, context: ssl.SSLContext) -> int:
@@ -43,7 +42,7 @@ def test_callers_without_a_certificate_are_refused_and_files_are_read_again(
     mine, strange = ours.together("me"), theirs.together("stranger")
     client_ca = tmp_path / "client-ca.pem"
     shutil.copy(ours.ca, client_ca)
-    written = write_parties(tmp_path / "t", small_task(), KEY)
+    written = party_directories(tmp_path / "t")
     more = ["--certificate", str(certificate), "--certificate-key", str(key)]
     more += ["--client-ca", str(client_ca)]
 
@@ -51,7 +50,7 @@ def test_callers_without_a_certificate_are_refused_and_files_are_read_again(
         trust = Trust(ca=ca, client_certificate=who)
         with connect(f"https://127.0.0.1:{party.port}", trust=trust) as http:
             try:
-                return ask(http, "GET", "/healthz").status == 200
+                return ask(http, "GET", "/").status == 404
             except Unreachable:
                 return False
 
@@ -69,13 +68,13 @@ def test_callers_without_a_certificate_are_refused_and_files_are_read_again(
         with connect(
             f"https://127.0.0.1:{party.port}", trust=Trust(ca=ours.ca, client_certificate=mine)
         ) as kept:
-            assert kept.get("/healthz").status_code == 200
+            assert kept.get("/").status_code == 404
             ours.certificate("server")
             shutil.copy(theirs.ca, client_ca)
             os.kill(party.process.pid, signal.SIGHUP)
             party.wait(lambda: any("were read again" in x["event"] for x in party.lines()))
             # Who was connected stays so.
-            assert kept.get("/healthz").status_code == 200
+            assert kept.get("/").status_code == 404
         assert answered(strange)
         assert not answered(mine)
         context = Trust(ca=ours.ca, client_certificate=strange).context()
@@ -113,7 +112,7 @@ def test_files_that_are_no_certificates_are_refused_at_the_start(
     Authority(tmp_path).certificate("server")
     Path("text").write_text("no certificate")
     Path("empty").touch()
-    written = write_parties(Path("t"), small_task(), KEY)
+    written = party_directories(Path("t"))
     command = [
         "shuffler",
         str(written.shuffler),

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-FOLDER = Path(__file__).parents[2] / "browser"
+FOLDER = Path(__file__).parents[3] / "browser"
 BUNDLE = FOLDER.parent / "src" / "smoothdp" / "services" / "shuffler" / "poll_page" / "poll.js"
 
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")

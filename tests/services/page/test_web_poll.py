@@ -20,7 +20,6 @@ from smoothdp.cli.serving.serve import serve
 from smoothdp.cli.serving.submit import results
 from smoothdp.cli.serving.task import task as tasks
 from smoothdp.errors import InvalidParameter
-from smoothdp.services.client import window_results
 from smoothdp.services.demo.poll_demo import poll_on_loopback
 from smoothdp.services.formats.design.task_shape import TaskIssuer
 from smoothdp.services.formats.party_files import read_task
@@ -41,7 +40,7 @@ from tests.services.worlds.small_tasks import (
     small_task,
 )
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 FEW: dict[str, Any] = {"made_up": (1, 0) * 10, "epsilon": "4", "delta": "0.01"}
 BUNDLE = ROOT / "src" / "smoothdp" / "services" / "shuffler" / "poll_page" / "poll.js"
 
@@ -153,7 +152,7 @@ def test_the_commands_of_the_guide(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         document = {"task_id": task.task_id.hex(), "window": window}
         return SignedResult.sign(document, key), ""
 
-    monkeypatch.setattr(window_results, "window_result", released)
+    monkeypatch.setattr(services, "fetch_result", released)
     for command in commands:
         if command[0] == "smoothdp":
             arguments, file = command[2:], ""

@@ -209,6 +209,8 @@ class Task(TaskNumbers):
             InvalidParameter: a field outside its domain.
         """
         document = parse_canonical(data)
+        if document.get("format") == 1:
+            raise _another(f"a task of format {FORMAT}", "one of format 1, an earlier protocol")
         expected = {field.name: str(field.type) for field in fields(cls)}
         wrong = set(document) ^ ({"format", "suite"} | set(expected))
         if wrong or document["format"] != FORMAT or document["suite"] != SUITE:

@@ -3422,10 +3422,14 @@
     0x7a03ac9277fdc74ec6cc392cfa53202a0f67100d760b3cba4fd84d3d706a17c7n
   ];
   var BASE_POINT = `58${"66".repeat(31)}`;
-  var canCheck = () => crypto.subtle.importKey("raw", fromHex(BASE_POINT), "Ed25519", false, ["verify"]).then(
-    () => true,
-    () => false
-  );
+  async function canCheck() {
+    try {
+      await crypto.subtle.importKey("raw", fromHex(BASE_POINT), "Ed25519", false, ["verify"]);
+      return true;
+    } catch {
+      return false;
+    }
+  }
   async function isSigned(keyInHex, use, data, signature) {
     const bytes = fromHex(keyInHex);
     const y = toBig(bytes.slice().reverse()) & (1n << 255n) - 1n;
@@ -4142,7 +4146,7 @@
     datum,
     window,
     anotherPerson = false,
-    fetcher = fetch,
+    fetcher = ask,
     pause = wait,
     attempts = ATTEMPTS,
     seconds = () => Date.now() / 1e3
@@ -4182,7 +4186,8 @@
     await untilAnswered(202, SHUFFLER, sending, async () => {
       const body = await sealedReport({ place });
       const path = `/v2/reports/${taskId}/${place.window}`;
-      return sending.fetcher(path, posted(body, pass, "sealed-report"));
+      const { fetcher } = sending;
+      return fetcher(path, posted(body, pass, "sealed-report"));
     });
     await keepSent(place);
   }
@@ -4200,18 +4205,18 @@
       "content-type": `application/vnd.esa.${kind}`
     }
   });
-  async function untilAnswered(wanted, words, { pause, attempts }, ask) {
+  async function untilAnswered(wanted, words, { pause, attempts }, send2) {
     let waited = false;
     for (let attempt = 0; attempt < attempts; attempt++) {
       if (attempt) await pause(Math.min(30, 0.2 * 2 ** attempt));
       let answer;
-      const made = ask();
+      const made = send2();
       try {
         answer = await answered(made);
         if (answer.status === 425 && !waited && (answer.seconds ?? MOST_WAIT) < MOST_WAIT) {
           waited = true;
           await pause(answer.seconds);
-          answer = await answered(ask());
+          answer = await answered(send2());
         }
       } catch (error) {
         if (!(error instanceof Lost)) throw error;
@@ -4240,6 +4245,7 @@
       throw error;
     }
   }
+  var ask = (url, fields) => fetch(url, fields);
   var wait = (seconds) => new Promise((resolve) => setTimeout(resolve, 1e3 * seconds));
 
   // src/page/chart.js
