@@ -18,10 +18,11 @@ import * as signing from "./formats/signing.js";
 import * as task from "./formats/task.js";
 import * as tokens from "./formats/tokens.js";
 import { obstacle, start } from "./page/page.js";
+import { privacyWords } from "./page/words.js";
 
 globalThis.smoothdp = {
   ...bytes, ...fractions, ...random, ...client, ...inclusion, ...noise, ...submit, ...blind,
   ...card, ...hybrid, ...marks, ...report, ...signing, ...task, ...tokens,
-  randomize, obstacle, outcomes,
+  randomize, obstacle, outcomes, privacyWords,
 };
 if (globalThis.document?.getElementById("poll")) start();

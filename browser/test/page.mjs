@@ -18,7 +18,9 @@ const inOrder = (a, b) => {
 };
 
 class Transaction {
-  constructor() {
+  constructor(durability) {
+    // The browsers' default would let a row be lost that something was sent of.
+    if (durability !== "strict") throw new Error("a row must be on disk before anything is sent");
     const before = last;
     last = new Promise((done) => { this.done = done; });
     this.pending = 0;
@@ -59,7 +61,7 @@ globalThis.indexedDB = {
   open() {
     const made = {
       result: {
-        transaction: () => new Transaction(),
+        transaction: (_, __, options) => new Transaction(options?.durability),
         close() {},
         objectStoreNames: [],
         createObjectStore(name) { stored[name] = new Map(); },
@@ -75,6 +77,12 @@ globalThis.indexedDB = {
 
 const job = JSON.parse(readFileSync(0, "utf8"));
 const page = readFileSync(job.bundle, "utf8");
+// As in a browser, where fetch is called as the window's own or not at all.
+const { fetch: ask } = globalThis;
+globalThis.fetch = function (...all) {
+  if (this !== undefined && this !== globalThis) throw new TypeError("Illegal invocation");
+  return ask(...all);
+};
 globalThis.load = () => vm.runInThisContext(page);
 globalThis.stored = stored;
 globalThis.given = job.given;

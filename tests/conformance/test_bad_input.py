@@ -20,16 +20,12 @@ import smoothdp as sd
 from smoothdp.errors import InvalidData, InvalidParameter, OutOfReach, SmoothdpError
 from smoothdp.exact.parameters.numbers import exact_fraction, exact_text
 from smoothdp.paper_bounds import liu_lemma_2
-from smoothdp.services import (
-    Client,
-    OutcomeStore,
-    PrivateKey,
-    Task,
-    create_task,
-    issue_tokens,
-    write_parties,
-)
+from smoothdp.services import Task, issue_invitations, issue_passes
+from smoothdp.services.client.client import Client
+from smoothdp.services.client.outcomes import OutcomeStore
 from smoothdp.testing import chi_square_test, frequency_test
+from tests.services.formats.made import Made
+from tests.services.worlds.directories import party_directories
 
 NO_NUMBER: tuple[Any, ...] = (math.nan, math.inf, -math.inf, -1, "x", None, [], True)
 NOT_LISTS: tuple[Any, ...] = (math.nan, 7, True, None, object)
@@ -130,12 +126,13 @@ def test_denominators_of_every_kind(twos: int, fives: int, more: int) -> None:
 
 # ---- tasks ------------------------------------------------------------------------------
 
-KEY = PrivateKey.generate()
+
+PARTIES = Made()
 
 
 def made(**fields: Any) -> Task:
-    usual: dict[str, Any] = {"epsilon": "1", "delta": "1e-6", "min_batch": 500}
-    return create_task("boolean_sum", **(usual | {"analyzer_key": KEY.public} | fields))
+    usual: dict[str, Any] = {"size": 2, "bounds": ("0", "1"), "min_batch": 500}
+    return PARTIES.create("real_sum", **(usual | fields))
 
 
 @pytest.mark.parametrize(
@@ -143,13 +140,16 @@ def made(**fields: Any) -> Task:
 )
 @pytest.mark.parametrize("bad", NO_NUMBER, ids=repr)
 def test_whole_numbers_of_a_task(field: str, bad: Any) -> None:
+    if field == "size" and bad is None:
+        assert made(size=None).size > 0  # the protocol says it
+        return
     refuse(lambda v: made(**{field: v}), bad, InvalidParameter)
 
 
 @pytest.mark.parametrize("bad", [math.nan, 7, True, None, []], ids=repr)
 def test_other_fields_of_a_task(bad: Any) -> None:
     refuse(lambda v: made(unit=v), bad, InvalidParameter)
-    refuse(lambda v: made(analyzer_key=v), bad, InvalidParameter)
+    refuse(lambda v: made(origin=v), bad, InvalidParameter)
 
 
 def test_a_task_of_tiny_numbers() -> None:
@@ -157,19 +157,18 @@ def test_a_task_of_tiny_numbers() -> None:
 
 
 @pytest.mark.parametrize("bad", NO_NUMBER, ids=repr)
-def test_number_of_tokens(bad: Any, tmp_path: Path) -> None:
-    written = write_parties(tmp_path, made(), KEY)
-    refuse(lambda n: issue_tokens(written.shuffler, n), bad, InvalidParameter)
+def test_number_of_passes_and_invitations(bad: Any, tmp_path: Path) -> None:
+    written = party_directories(tmp_path)
+    refuse(lambda n: issue_passes(written.shuffler, n), bad, InvalidParameter)
+    refuse(lambda n: issue_invitations(written.issuer, n), bad, InvalidParameter)
 
 
 @pytest.mark.parametrize("bad", [*[b for b in NO_NUMBER if b is not None], 1 << 32], ids=repr)
-def test_window_of_an_envelope(bad: Any, tmp_path: Path) -> None:
+def test_window_of_a_report(bad: Any, tmp_path: Path) -> None:
     """What cannot be sent is not kept either."""
-    task, store = made(), OutcomeStore(tmp_path / "outcomes.sqlite")
-    client = Client(task, store)
-    refuse(
-        lambda w: client.envelope(1, shuffler_key=(1, KEY.public), window=w), bad, InvalidParameter
-    )
+    store = OutcomeStore(tmp_path / "windows.sqlite")
+    client, card = Client(PARTIES.task, store), PARTIES.signed().encode()
+    refuse(lambda w: client.take_part(1, card=card, window=w), bad, InvalidParameter)
     assert store._storage.read("SELECT count(*) FROM outcome") == [(0,)]
     store.close()
 

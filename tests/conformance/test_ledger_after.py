@@ -15,7 +15,7 @@ from smoothdp.errors import LedgerError
 from smoothdp.ledger import Ledger, bookkeeping
 from smoothdp.ledger.store import Row
 from smoothdp.services.analyzer.task_ledger import TaskLedger
-from tests.services.world import small_task
+from tests.services.worlds.small_tasks import small_task
 
 SMALL = sd.PureDP("0.01")
 

@@ -133,21 +133,16 @@ def test_a_half_width_is_rounded_up() -> None:
 @pytest.mark.parametrize("protocol", ["boolean_sum", "real_sum"])
 @pytest.mark.parametrize("n", [500, 5000])
 def test_a_batch_that_keeps_its_promise_shows_no_larger_epsilon(protocol: str, n: int) -> None:
-    from smoothdp.services.analyzer.batch_result import describe_batch
+    from smoothdp.services.analyzer.release_rule import rule
+    from smoothdp.services.analyzer.result_document import describe_batch
+    from tests.services.worlds.small_tasks import small_task
 
-    from smoothdp.services import PrivateKey, create_task
-
-    more = {"bounds": ("0", "200000")} if protocol == "real_sum" else {}
-    key = PrivateKey.generate().public
-    task = create_task(
-        protocol,
-        epsilon="1",
-        delta="1e-6",
-        min_batch=n,
-        analyzer_key=key,
-        **more,  # type: ignore[arg-type]
-    )
-    found = describe_batch(task, window=1, users=n, tally={0: n, 1: n})
+    more = {"bounds": ("0", "200000"), "size": 8} if protocol == "real_sum" else {}
+    task = small_task(protocol, epsilon="1", delta="1e-6", min_batch=n, **more)
+    tally = {0: n, 1: n}
+    ruling = rule(task, users=n, served=n, tally=tally)
+    assert ruling.state == ""
+    found = describe_batch(task, window=1, users=n, served=n, tally=tally, ruling=ruling)
     assert 0 < found["epsilon_of_this_batch"] <= 1
     assert found["epsilon_by_dishonest_share"]["0.1"] <= 1
     honest = task.collect(n).profile(n_honest=task.honest(n))

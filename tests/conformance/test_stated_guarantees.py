@@ -21,7 +21,7 @@ import pytest
 
 import smoothdp as sd
 from smoothdp.mechanisms.release.bars.error_bars import ErrorBars
-from smoothdp.services import PrivateKey, Task, create_task
+from smoothdp.services import Task
 from smoothdp.shuffle import (
     BooleanSum,
     Histogram,
@@ -34,6 +34,7 @@ from smoothdp.shuffle import (
     ZeroPreservingCount,
 )
 from tests.checkers.windows import smooth
+from tests.services.worlds.small_tasks import small_task
 
 REFUSALS = (sd.errors.InvalidParameter, sd.errors.IncompatibleClaims, sd.errors.InvalidData)
 ROOMS = (
@@ -107,14 +108,7 @@ def smooth_noise() -> sd.mechanisms.SmoothNoise:
 
 
 def task(**changes: Any) -> Task:
-    made = create_task(
-        "boolean_sum",
-        epsilon="1",
-        delta="1e-6",
-        min_batch=500,
-        analyzer_key=PrivateKey.generate().public,
-    )
-    return replace(made, **changes)
+    return replace(small_task(epsilon="1", delta="1e-6", min_batch=500), **changes)
 
 
 def edited_task(name: str) -> Task:
@@ -337,7 +331,7 @@ REFUSED: dict[str, list[Callable[[], Any]]] = {
         lambda: task(epsilon="1/2"),
         lambda: task(delta="1e-7"),
         lambda: task(min_batch=100),
-        lambda: task(dishonest_share="1/2"),
+        lambda: task(honest_share="1/2"),
         lambda: task(noise="9"),
         lambda: edited_task("epsilon"),
         lambda: edited_task("noise"),

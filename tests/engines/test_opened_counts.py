@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from smoothdp.services.wire.envelope import DUMMY, seal_values, split_slots
 
 from smoothdp.engines import run_here
-from smoothdp.engines.opened_counts import open_distinct
+from smoothdp.engines.opened_counts import open_distinct, split_records
 from smoothdp.errors import InvalidData, InvalidParameter
-from smoothdp.services import PrivateKey, read_task, write_parties
-from smoothdp.services.wire.key_files import read_secret
-from tests.services.world import KEY, small_task
+from smoothdp.services import PrivateKey
+from smoothdp.services.formats.card import Card
+from smoothdp.services.formats.design.values import DUMMY
+from smoothdp.services.formats.slots import seal_slots
+from tests.services.formats.made import Made
 
-TASK = small_task("histogram")
-VALUES = (0, 0, 2, DUMMY)
+VALUES = (0, 0, 1, DUMMY)
+Records = Sequence[tuple[bytes, bytes]]
+
+
+OPEN, SIGNED = Made("none"), Made()
+
+
+def known(made: Made, **other: Any) -> dict[str, Any]:
+    return {"key": made.inner, "task": made.task, "card": made.card} | other
 
 
 def never(*_: Any) -> Any:
@@ -25,48 +35,60 @@ def never(*_: Any) -> Any:
     raise AssertionError("a job ran")
 
 
-def run_over(slots: list[bytes], copies: list[int]) -> Any:
-    column = np.empty(len(slots), dtype=object)
-    column[:] = slots
-    return run_here([[column, np.array(copies)]])
+def run_over(records: Records, copies: Sequence[int] = ()) -> Any:
+    columns = [np.empty(len(records), dtype=object) for _ in range(2)]
+    for column, values in zip(columns, zip(*records, strict=True), strict=True):
+        column[:] = values
+    return run_here([[*columns, np.array(list(copies) or [1] * len(records))]])
 
 
-def sealed(window: int) -> list[bytes]:
-    return seal_values(VALUES, key=KEY.public, task_id=TASK.task_id, window=window)
+def sealed(card: Card) -> Records:
+    return [(slot, b"") for slot in seal_slots(VALUES, card)]
 
 
-def test_a_key_of_a_file_opens_the_slots(tmp_path: Path) -> None:
-    written = write_parties(tmp_path, TASK, KEY)
-    secret = read_secret(written.analyzer / "secrets.json", ("private_key",))["private_key"]
-    key = PrivateKey.from_bytes(bytes.fromhex(secret))
-    slots = split_slots(b"".join(sealed(9)) + b"a rest")
-    run = run_over(slots, [1, 3, 1, 1, 1])
-    found = open_distinct(run, key=key, task=read_task(written.analyzer), window=9)
-    assert found == {-2: 2, -1: 1, 0: 2, 2: 1, DUMMY: 1}
+def signed() -> Records:
+    report = SIGNED.report((1, 0))
+    return list(zip(report.slots, report.signatures, strict=True))
+
+
+def test_slots_and_a_rest_are_counted() -> None:
+    parts = b"".join(slot for slot, _ in sealed(OPEN.card)) + b"a rest"
+    found = open_distinct(run_over(split_records(parts, signed=False)), **known(OPEN))
+    assert found == {-1: 2, 0: 2, 1: 1}
+    joined = b"".join(slot + signature for slot, signature in signed())
+    found = open_distinct(run_over(split_records(joined, signed=True)), **known(SIGNED))
+    assert found == {0: 1, 1: 1}
+
+
+def test_the_shuffler_of_a_batch_that_is_not_genuine_gets_no_counts() -> None:
+    with pytest.raises(InvalidData, match="got 2 slots that are copies"):
+        open_distinct(run_over(sealed(OPEN.card), [1, 3, 1, 1]), **known(OPEN))
+    (slot, signature), (other, _) = signed()
+    for records in ([(slot, signature), (other, signature)], [(slot, b"")], [(slot, bytes(256))]):
+        with pytest.raises(InvalidData, match="got 1 slots without a good signature"):
+            open_distinct(run_over(records), **known(SIGNED))
 
 
 def test_slots_of_another_window_are_refused_together() -> None:
-    with pytest.raises(InvalidData, match="window=8; got 4 different ones, of which none opens"):
-        open_distinct(run_over(sealed(9), [1, 2, 1, 1]), key=KEY, task=TASK, window=8)
+    other = replace(OPEN.card, window=OPEN.card.window + 1)
+    with pytest.raises(InvalidData, match="got 4 different ones, of which none opens"):
+        open_distinct(run_over(sealed(other)), **known(OPEN))
     # One that opens is enough for an answer.
-    mixed = sealed(9) + sealed(8)[:1]
-    assert open_distinct(run_over(mixed, [1] * 5), key=KEY, task=TASK, window=8) == {-1: 4, 0: 1}
+    mixed = [*sealed(other), (seal_slots([0], OPEN.card)[0], b"")]
+    assert open_distinct(run_over(mixed), **known(OPEN)) == {-1: 4, 0: 1}
 
 
-@pytest.mark.parametrize("window", [-1, 1 << 32, "9", None, 1.5, True])
-def test_windows_that_are_none(window: Any) -> None:
-    with pytest.raises(InvalidParameter, match="window"):
-        open_distinct(never, key=KEY, task=TASK, window=window)
-
-
-def test_keys_and_tasks_that_are_none() -> None:
-    secret = KEY.to_bytes().hex()
-    for key in (secret, KEY.to_bytes(), None, KEY.public):
+def test_keys_cards_and_tasks_that_are_none() -> None:
+    secret = OPEN.inner.to_bytes().hex()
+    for key in (secret, OPEN.inner.to_bytes(), None, OPEN.inner.public):
         with pytest.raises(InvalidParameter, match="key, a PrivateKey") as found:
-            open_distinct(never, key=key, task=TASK, window=9)  # type: ignore[arg-type]
+            open_distinct(never, **known(OPEN, key=key))
         assert secret not in str(found.value)
-    with pytest.raises(InvalidParameter, match="the key that the task names; got another"):
-        open_distinct(never, key=PrivateKey.generate(), task=TASK, window=9)
-    for task in ("analyzer/", Path("task.json"), TASK.encoded):
+    with pytest.raises(InvalidParameter, match="the key that the card names; got another"):
+        open_distinct(never, **known(OPEN, key=PrivateKey.generate()))
+    for task in ("analyzer/", Path("task.json"), OPEN.task.encoded):
         with pytest.raises(InvalidParameter, match=r"task, a Task.*read_task"):
-            open_distinct(never, key=KEY, task=task, window=9)  # type: ignore[arg-type]
+            open_distinct(never, **known(OPEN, task=task))
+    for card in (None, 20414, OPEN.card.encode(), SIGNED.card):
+        with pytest.raises(InvalidParameter, match="card, the Card of a window of the task"):
+            open_distinct(never, **known(OPEN, card=card))

@@ -217,38 +217,27 @@ def test_real_numbers_are_randomised_as_here(session: Any) -> None:
 
 
 def test_open_and_count(session: Any) -> None:
-    from smoothdp.services.wire.envelope import INVALID, REPEATED, seal_values
+    from tests.services.formats.made import Made
 
-    from smoothdp.services.analyzer.analyzer import Analyzer
-    from smoothdp.services.client.client import randomize
-    from smoothdp.services.wire.hybrid import PrivateKey
-    from tests.services.world import KEY as ANALYZER_KEY, small_task
-
-    task = small_task("histogram", min_batch=400, epsilon="2", delta="0.001")
-    slots: list[bytes] = []
-    for user in range(400):
-        values = randomize(task, "abc"[user % 3])
-        public = ANALYZER_KEY.public
-        slots += seal_values(values, key=public, task_id=task.task_id, window=9)
-    slots += [slots[0], slots[0], slots[5]]  # copies
-    slots += seal_values([1, 77], key=public, task_id=task.task_id, window=8)  # another window
-    slots += seal_values([77], key=public, task_id=task.task_id, window=9)  # no bin
-    slots += seal_values([1], key=PrivateKey.generate().public, task_id=task.task_id, window=9)
-    counter = Analyzer.__new__(Analyzer)
-    counter.tasks, counter._key = {task.task_id: task}, ANALYZER_KEY
-
-    class Header:
-        task_id, window = task.task_id, 9
-
-    repeated = frozenset({1600, 1601, 1602})
-    expected = counter._tally(Header, b"".join(slots), 0, repeated)  # type: ignore[arg-type]
-    assert expected[REPEATED] == 3
-    assert expected[INVALID] == 4
-    parts = [(b"".join(slots[at : at + 37]),) for at in range(0, len(slots), 37)]
+    made = Made()
+    reports = [made.report((user % 2, 0)) for user in range(4)]
+    records = [
+        slot + s for one in reports for slot, s in zip(one.slots, one.signatures, strict=True)
+    ]
+    # Parts that end in the middle of nothing: whole records only.
+    parts = [(b"".join(records[at : at + 3]),) for at in range(0, len(records), 3)]
     frame = session.createDataFrame(parts, "bytes binary").repartition(4)
     flaky = frame.mapInArrow(fails_at_first, frame.schema)
-    found = spark.opened_counts(flaky, "bytes", key=ANALYZER_KEY, task=task, window=9)
-    assert found == dict(expected)
+    known: dict[str, Any] = {"key": made.inner, "task": made.task, "card": made.card}
+    assert spark.opened_counts(flaky, "bytes", **known) == {0: 6, 1: 2}
+    for wrong, words in (
+        (records[0], "slots that are copies"),
+        (made.report((1, 1)).slots[0] + bytes(256), "without a good signature"),
+        (records[0][:52] + records[1][52:], "slots that are copies|without a good signature"),
+    ):
+        more = session.createDataFrame([*parts, (wrong,)], "bytes binary")
+        with pytest.raises(InvalidData, match=words):
+            spark.opened_counts(more, "bytes", **known)
 
 
 def test_bad_frames(session: Any, folder: Path) -> None:
@@ -335,22 +324,24 @@ def test_bad_paths(session: Any, tmp_path: Path, folder: Path) -> None:
 
 
 def test_slots_that_are_none(session: Any) -> None:
-    from smoothdp.services.wire.envelope import seal_values
+    from dataclasses import replace
 
-    from tests.services.world import KEY as ANALYZER_KEY, small_task
+    from smoothdp.services.formats.slots import seal_slots
+    from tests.services.formats.made import Made
 
-    task = small_task()
-    slots = seal_values([0, 1, 1], key=ANALYZER_KEY.public, task_id=task.task_id, window=9)
+    made = Made("none")
+    slots = seal_slots([0, 1, 1], made.card)
     frame = session.createDataFrame([(b"".join(slots), 1)], "part binary, n int")
-    known: dict[str, Any] = {"key": ANALYZER_KEY, "task": task, "window": 9}
+    known: dict[str, Any] = {"key": made.inner, "task": made.task, "card": made.card}
     assert spark.opened_counts(frame, "part", **known) == {0: 1, 1: 2}
     with pytest.raises(InvalidData, match="sealed slots in binary in column 'n'; got type int"):
         spark.opened_counts(frame, "n", **known)
+    other = replace(made.card, window=8)
     with pytest.raises(InvalidData, match="of which none opens"):
-        spark.opened_counts(frame, "part", **known | {"window": 8})
+        spark.opened_counts(frame, "part", **known | {"card": other})
     for name, value in (
-        ("window", -1),
-        ("key", ANALYZER_KEY.to_bytes().hex()),
+        ("card", 8),
+        ("key", made.inner.to_bytes().hex()),
         ("task", "analyzer/"),
     ):
         with pytest.raises(InvalidParameter, match=name):

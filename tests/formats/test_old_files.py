@@ -15,13 +15,14 @@ from pathlib import Path
 import pytest
 
 import smoothdp as sd
+from smoothdp.errors import InvalidData
 from smoothdp.report import html
 from smoothdp.services import Task
-from tests.formats.write import KEY, claims, plans, smoothed
+from tests.formats.write import claims, make_task, plans, smoothed
 
 FOLDERS = sorted(Path(__file__).parent.glob("written_by_*"))
-# The names of tasks, which every ciphertext is bound to.
-TASKS = {"written_by_0.1.0": "c4fbcfb793f4a0595e3aa9e0524fe952a5199affdc3467140baf65e21788b645"}
+# The name of a task, which every ciphertext is bound to.
+TASK = "eeb7a58d5aebda947cd4565b7eae8a188e215f99c507cf527b4f1dd8c84caed7"
 LEDGERS = {
     "pure": (sd.PureDP(5), sd.PureDP("53/12"), ["1/3", "1/4"]),
     "zcdp": (sd.ZCDP(2), None, ["1/3", "1/4"]),
@@ -33,7 +34,7 @@ each_version = pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: fol
 
 
 def test_there_are_some() -> None:
-    assert {folder.name for folder in FOLDERS} == set(TASKS)
+    assert {folder.name for folder in FOLDERS} == {"written_by_0.1.0"}
 
 
 @each_version
@@ -124,16 +125,21 @@ def test_ledgers_are_made_with_the_same_head(folder: Path, tmp_path: Path) -> No
         assert head(tmp_path / f"{name}.db") == head(Path(copy))
 
 
-@each_version
-def test_tasks_keep_their_name(folder: Path) -> None:
-    data = (folder / "task.json").read_bytes()
+def test_tasks_keep_their_name() -> None:
+    data = (Path(__file__).parent / "task_of_format_2.json").read_bytes()
     task = Task.decode(data)
     assert task.encoded == data
-    assert task.task_id.hex() == TASKS[folder.name]
-    assert (task.protocol, task.size) == ("histogram", 3)
+    assert task.task_id.hex() == TASK
+    assert (task.protocol, task.size) == ("low_communication_histogram", 3)
     assert task.domain == ("tea", "coffee", "neither")
     assert task.guarantee == sd.ApproxDP(1, delta="1e-6")
-    assert task.analyzer_key == KEY.public.to_bytes().hex()
+    assert make_task() == task
+
+
+@each_version
+def test_tasks_of_the_first_protocol_are_refused_in_words(folder: Path) -> None:
+    with pytest.raises(InvalidData, match="one of format 1, an earlier protocol"):
+        Task.decode((folder / "task.json").read_bytes())
 
 
 @each_version

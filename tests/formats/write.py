@@ -14,10 +14,8 @@ from click.testing import CliRunner
 
 import smoothdp as sd
 from smoothdp.cli.main import commands
-from smoothdp.services import PrivateKey, create_task
-
-# A key of nobody: it is published here.
-KEY = PrivateKey.from_bytes(bytes(range(32)))
+from smoothdp.services import Task
+from tests.services.worlds.small_tasks import small_task
 
 
 def claims() -> list[sd.PureDP | sd.ApproxDP | sd.ZCDP | sd.TruncatedCDP | sd.GaussianDP]:
@@ -73,16 +71,19 @@ def main() -> None:
     )
     several.charge(sd.ZCDP("0.05"))
     several.charge(sd.PureDP("ln(51/49)"))
-    task = create_task(
-        "histogram",
+    (folder / "task.json").write_bytes(make_task().encoded)
+    (folder / "release.json").write_text(released())
+
+
+def make_task() -> Task:
+    """Return a task of parties whose keys are nobody's: they are published."""
+    return small_task(
+        "low_communication_histogram",
         epsilon="1",
         delta="1e-6",
         min_batch=500,
-        analyzer_key=KEY.public,
         domain=("tea", "coffee", "neither"),
     )
-    (folder / "task.json").write_bytes(task.encoded)
-    (folder / "release.json").write_text(released())
 
 
 def released() -> str:

@@ -225,8 +225,9 @@ async function show(poll, result) {
 async function standingOf(poll, result) {
   const { task, taskId } = poll;
   try {
-    const rows = await inWindow({ taskId, window: result.window });
-    if (!rows.some(({ report, marks }) => report || marks)) return "";
+    const kept = await inWindow({ taskId, window: result.window });
+    const rows = kept.filter(({ report, marks }) => report || marks);
+    if (!rows.length) return "";
     const answer = await fetch(`/v2/tasks/${taskId}/marks/${result.window}`, { credentials: "omit" });
     const file = new Uint8Array(answer.ok ? await answer.arrayBuffer() : []);
     const said = [];

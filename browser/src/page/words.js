@@ -27,8 +27,10 @@ export function privacyWords(task) {
       "What the published result tells about you",
       `Any conclusion that somebody draws from it would be at most ${factor} times as likely with ` +
         `one answer of yours as with another, but for a probability of at most ${task.delta}. ` +
-        `This holds if at least ${honest} of the participants follow the rules, and the two ` +
-        "services do not work together.",
+        `This holds if at least ${honest} of the participants follow the rules, ` +
+        `${isFlipped(task) ? "" : "the first service hands on whole reports, "}` +
+        `${task.issuer ? "" : "it invents no participants, "}` +
+        "and the two services do not work together.",
     ],
     ["If the two services work together", together(task)],
     ["Who could invent participants", inventing(task)],
@@ -44,9 +46,14 @@ const ASKED =
   " But its public side, the issuer, learns who holds your invitation, your network address, and " +
   "when you ask it for the tokens that make your messages count; it does not see these messages.";
 
+/** Protocols whose promise is proved against a service that takes reports apart. */
+const isFlipped = ({ protocol }) => protocol === "boolean_sum" || protocol === "real_sum";
+
 /** With everybody else invented or known, the dice of the own device alone are left. */
 function inventing(task) {
-  const then = "With all others invented, only the dice of your own device would protect you.";
+  const then = isFlipped(task)
+    ? "With all others invented, only the dice of your own device would protect you."
+    : "With all others invented, hardly anything would protect you.";
   if (!task.issuer) {
     return `The first service alone could: nobody checks that it does not. ${then}`;
   }
@@ -94,7 +101,7 @@ function randomising(task) {
 }
 
 function together(task) {
-  if (task.protocol === "boolean_sum" || task.protocol === "real_sum") {
+  if (isFlipped(task)) {
     const what = task.protocol === "boolean_sum" ? "your answer" : "your ones and zeros";
     return `They can then see ${what} after the dice, still turned over with that probability.`;
   }

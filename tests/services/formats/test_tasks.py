@@ -188,8 +188,18 @@ def test_what_an_envelope_costs_and_what_is_not_proved_is_said() -> None:
     assert "8 signatures, 13 ms of one core and 2,072 bytes" in said("real_sum")
     for name in ASKED:
         assert ("No theorem covers" in said(name)) == (name not in ("boolean_sum", "real_sum"))
-    (alone,) = OPEN.create("boolean_sum", min_batch=200).advice
+    (alone,) = OPEN.create("boolean_sum", min_batch=200, windows=11).advice
     assert "the shuffler alone" in alone
+
+
+def test_a_short_budget_is_said_to_wait_for_windows_with_too_few_people() -> None:
+    """Of windows of a day, with an hour of grace, eleven have cards at once if none is released."""
+    for windows, words in ((1, "pays for 1 window. "), (10, "pays for 10 windows. "), (11, "")):
+        advice = " ".join(OPEN.create("boolean_sum", min_batch=200, windows=windows).advice)
+        assert ("no window opens. With 11 places" in advice) == bool(words)
+        assert words in advice
+    week = OPEN.create("boolean_sum", min_batch=200, windows=5, window_seconds=7 * 86_400)
+    assert "budget" not in " ".join(week.advice)
 
 
 def test_windows_of_a_clock() -> None:

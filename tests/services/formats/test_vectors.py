@@ -20,8 +20,8 @@ from smoothdp.services.formats.slots import open_slot, seal_slots
 from smoothdp.services.tokens.refusals import TokenRefused
 from smoothdp.services.tokens.token import REQUEST_BYTES, slot_nonce
 from smoothdp.services.wire.hybrid import PrivateKey
+from tests.services.formats.rfc9180 import derive_key_pair, seal
 from tests.services.formats.vectors import cases
-from tests.services.rfc9180 import derive_key_pair, seal
 
 H = bytes.fromhex
 

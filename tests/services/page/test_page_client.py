@@ -121,6 +121,24 @@ def test_a_second_draw_after_cleared_state_is_refused_and_not_sent(world: Issuin
     assert served(world) == 1
 
 
+def test_the_page_asks_by_the_browsers_own_fetch(world: IssuingWorld) -> None:
+    recorder = Recorder(world)
+    said = page(
+        world,
+        recorder,
+        """
+        const own = globalThis.fetch;
+        globalThis.fetch = function (url, fields) {
+          const there = url.startsWith(away) ? given.issuer + url.slice(away.length)
+            : given.shuffler + url;
+          return own.call(this, there, fields);
+        };
+        return press(1, given.invitations[0], { fetcher: undefined, attempts: 1 });
+        """,
+    )
+    assert (said, len(recorder.bodies)) == ("", 1)
+
+
 def test_a_retry_asks_for_the_same_tokens(world: IssuingWorld) -> None:
     recorder = Recorder(world)
     bodies = page(
@@ -495,6 +513,35 @@ def test_the_words_are_those_of_the_command_line_client() -> None:
     assert issuer == python_client._ISSUER
     assert shuffler == python_client._SHUFFLER
     assert found[2] == {standing.name: standing.value for standing in Standing}
+
+
+def test_what_the_page_says_of_each_protocol() -> None:
+    """As the sentence of a result does: whole reports but for two sums, invented people."""
+    options: dict[str, dict[str, Any]] = {
+        "boolean_sum": {},
+        "real_sum": {"size": 3},
+        "histogram": {"size": 3, "min_batch": 16},
+        "paired_count": {},
+        "split_sum": {"bounds": ("0", "10")},
+    }
+    cases = [
+        (name, alone, small_task(name, **more, **alone))
+        for name, more in options.items()
+        for alone in ({}, {"issuer": None, "proof": "none"})
+    ]
+    tasks = [task.encoded.decode() for _, _, task in cases]
+    found = run("return given.map((task) => smoothdp.privacyWords(JSON.parse(task)));", tasks)
+    for (name, alone, _), said in zip(cases, found, strict=True):
+        words = dict(said)
+        promise = words["What the published result tells about you"]
+        assert "at least 90% of the participants" in promise
+        is_sum = name in ("boolean_sum", "real_sum")
+        assert ("hands on whole reports" in promise) != is_sum
+        assert ("invents no participants" in promise) == bool(alone)
+        inventing = words["Who could invent participants"]
+        assert ("The first service alone could" in inventing) == bool(alone)
+        assert ("the issuer" in words["What the second service learns"]) != bool(alone)
+        assert not any("undefined" in text or "NaN" in text for text in words.values())
 
 
 def test_the_marks_tell_what_became_of_a_report() -> None:

@@ -70,7 +70,8 @@ def fits(seen: Mapping[Any, int], law: Mapping[Any, float]) -> bool:
     statistic = sum((count - right) ** 2 / right for count, right in cells)
     freedom = max(1, len(cells) - 1)
     # Wilson and Hilferty's cube root: 5.2 sigma is passed with probability 1e-7.
-    return statistic < freedom * (1 - 2 / (9 * freedom) + 5.2 * (2 / (9 * freedom)) ** 0.5) ** 3
+    limit = freedom * (1 - 2 / (9 * freedom) + 5.2 * math.sqrt(2 / (9 * freedom))) ** 3
+    return float(statistic) < limit
 
 
 # ---- the laws
@@ -128,8 +129,8 @@ def law_of(task: Any, datum: Any) -> Law:
         total = [0.0] * whole
         for up, plus, minus in product((0, 1), range(60), range(60)):
             rest = float(point % 1)
-            weight = (rest if up else 1 - rest) * noise[plus] * noise[minus]
-            total[(int(point) + up + plus - minus) % whole] += weight
+            both = noise[plus] * noise[minus]
+            total[(int(point) + up + plus - minus) % whole] += (rest if up else 1 - rest) * both
         return {
             (a, b, c): total[(a + b + c) % whole] / whole**2
             for a, b, c in product(range(whole), repeat=3)

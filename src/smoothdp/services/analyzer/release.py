@@ -19,13 +19,12 @@ from smoothdp.services.analyzer.counting import count_complete, tallies
 from smoothdp.services.analyzer.release_rule import Ruling, rule
 from smoothdp.services.analyzer.result_document import describe_batch
 from smoothdp.services.formats.batch import BatchHeader
+from smoothdp.services.formats.design.budget import KEY_SECONDS
 from smoothdp.services.formats.result import SignedResult
 from smoothdp.services.operations.clock_guard import Verdict
 from smoothdp.services.store.storage import Transaction
 from smoothdp.services.wire.window_state import missing_state
 
-KEY_SECONDS = 7 * 86_400
-"""How long after its end and grace a window without an end keeps its inner key."""
 LAPSED = "nothing more came of this window in seven days"
 
 

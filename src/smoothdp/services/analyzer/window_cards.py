@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
-from fractions import Fraction
-
 from smoothdp.services.analyzer.analyzer_tables import HALF, MADE, OVER, SIGNED
 from smoothdp.services.analyzer.task_ledger import TaskLedger
 from smoothdp.services.formats.card import Card, sign_card
+from smoothdp.services.formats.design.budget import ahead_seconds, windows_paid
 from smoothdp.services.formats.signing import SigningKey
 from smoothdp.services.formats.task import Task
 from smoothdp.services.operations.clock_guard import ClockGuard
@@ -15,7 +13,6 @@ from smoothdp.services.store.erasable_keys import ErasableKeys
 from smoothdp.services.store.storage import Storage, Transaction
 from smoothdp.services.wire.hybrid import PrivateKey
 
-DAY = 86_400
 GATEWAY, ISSUER = "gateway", "spki"
 """The keys that others bring for a card: columns of its table."""
 
@@ -23,18 +20,6 @@ GATEWAY, ISSUER = "gateway", "spki"
 def key_scope(task_id: bytes, window: int) -> bytes:
     """Return the name under which a window's private key is erased."""
     return task_id + window.to_bytes(4, "big")
-
-
-def windows_paid(task: Task) -> int:
-    """Return for how many windows the budget pays, by basic composition.
-
-    >>> from types import SimpleNamespace
-    >>> windows_paid(SimpleNamespace(
-    ...     epsilon="1", delta="1e-6", budget_epsilon="3", budget_delta="3e-6"))
-    3
-    """
-    epsilon = Fraction(task.budget_epsilon) / Fraction(task.epsilon)
-    return math.floor(min(epsilon, Fraction(task.budget_delta) / Fraction(task.delta)))
 
 
 class WindowCards:
@@ -185,7 +170,7 @@ class WindowCards:
 
     def _wrong_time(self, window: int) -> int | None:
         now, length = self._clocks.now(), self._task.window_seconds
-        if window * length >= now + max(2 * length, DAY):
+        if window * length >= now + ahead_seconds(self._task):
             return 425
         return 410 if now >= (window + 1) * length else None
 

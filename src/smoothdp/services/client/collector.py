@@ -43,6 +43,12 @@ def fetch_result(
 
     Raises:
         ServiceError: it was refused, and why; or it was not signed by the task's analyser.
+
+    >>> from types import SimpleNamespace
+    >>> analyzer = httpx.MockTransport(lambda _: httpx.Response(202, json={"state": "open"}))
+    >>> with httpx.Client(base_url="https://x", transport=analyzer) as http:
+    ...     fetch_result(http, SimpleNamespace(task_id=bytes(32)), 7, token="")
+    (None, 'open')
     """
     path = f"/v2/tasks/{task.task_id.hex()}/results/{window}"
     answer = ask(http, "GET", path, token=token)

@@ -67,7 +67,7 @@ def take_part(
 
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from smoothdp.services.formats.design.agreeing import agree_on_one_host
+    >>> from smoothdp.services import agree_on_one_host
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     task = agree_on_one_host(Path(folder), "boolean_sum", epsilon="1", delta="1e-6",
     ...         min_batch=300, issuer_url="http://127.0.0.1:8603", origin="127.0.0.1")
@@ -140,7 +140,7 @@ def look_up_report(
 
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from smoothdp.services.formats.design.agreeing import agree_on_one_host
+    >>> from smoothdp.services import agree_on_one_host
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     task = agree_on_one_host(Path(folder), "boolean_sum", epsilon="1", delta="1e-6",
     ...         min_batch=300, issuer_url="http://127.0.0.1:8603", origin="127.0.0.1")

@@ -12,6 +12,7 @@ from typing import Any
 from smoothdp.claims import ApproxDP
 from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.random.entropy import Entropy
+from smoothdp.services.formats.design.budget import budget_sentence
 from smoothdp.services.formats.design.protocols import CollectProtocol, Design
 from smoothdp.services.formats.design.task_shape import TaskIssuer, TaskNumbers, require_shape
 from smoothdp.services.formats.design.task_words import cost_sentence, theorem_sentence
@@ -181,8 +182,8 @@ class Task(TaskNumbers):
 
     @property
     def advice(self) -> tuple[str, ...]:
-        """What whoever makes the task should know: what an envelope costs, what is not proved."""
-        sentences = (cost_sentence(self), theorem_sentence(self))
+        """What whoever makes the task should know: costs, what is not proved, a short budget."""
+        sentences = (cost_sentence(self), theorem_sentence(self), budget_sentence(self))
         return tuple(sentence for sentence in sentences if sentence)
 
     # ---- encoding -------------------------------------------------------------------------

@@ -135,7 +135,7 @@ def published_results(folder: Path, task: Task) -> list[SignedResult]:
 
     Only what the task's analyser signed is a result.
     """
-    found = []
+    found: list[tuple[int, SignedResult]] = []
     for path in folder.glob("*.json"):
         try:
             if path.stat().st_size > _MOST_RESULT_BYTES:
@@ -145,8 +145,9 @@ def published_results(folder: Path, task: Task) -> list[SignedResult]:
         except (OSError, ValueError, DecodeError):
             continue
         window = document.get("window")
-        mine = document.get("task_id") == task.task_id.hex() and type(window) is int
-        if mine and signed.verify(task.analyzer_key):
+        if document.get("task_id") != task.task_id.hex() or type(window) is not int:
+            continue
+        if signed.verify(task.analyzer_key):
             found.append((window, signed))
     return [signed for _, signed in sorted(found, key=lambda one: one[0])]
 

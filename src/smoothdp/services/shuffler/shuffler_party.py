@@ -14,6 +14,7 @@ from smoothdp.errors import InvalidData
 from smoothdp.exact.parameters.numbers import exact_int
 from smoothdp.services.faults import Reach, pass_by
 from smoothdp.services.formats.card import key_config
+from smoothdp.services.formats.design.budget import ahead_seconds
 from smoothdp.services.formats.party_files import read_task
 from smoothdp.services.formats.secrets import Secret
 from smoothdp.services.formats.signing import SigningKey
@@ -48,7 +49,6 @@ _TAKEN = (200, 201)
 _OVER = 410
 _NOT_WANTED = (404, 425)
 """The budget does not pay for this window, or it is too far ahead."""
-DAY = 86_400
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +226,7 @@ class ShufflerParty:
 
     def _coming_windows(self) -> range:
         now, length = self.shuffler.clocks.now(), self.task.window_seconds
-        last = now + max(2 * length, DAY)
+        last = now + ahead_seconds(self.task)
         return range(int(now // length), int(-(-last // length)))
 
     def _ask(

@@ -4352,7 +4352,7 @@
       ],
       [
         "What the published result tells about you",
-        `Any conclusion that somebody draws from it would be at most ${factor} times as likely with one answer of yours as with another, but for a probability of at most ${task.delta}. This holds if at least ${honest} of the participants follow the rules, and the two services do not work together.`
+        `Any conclusion that somebody draws from it would be at most ${factor} times as likely with one answer of yours as with another, but for a probability of at most ${task.delta}. This holds if at least ${honest} of the participants follow the rules, ${isFlipped(task) ? "" : "the first service hands on whole reports, "}${task.issuer ? "" : "it invents no participants, "}and the two services do not work together.`
       ],
       ["If the two services work together", together(task)],
       ["Who could invent participants", inventing(task)],
@@ -4363,8 +4363,9 @@
     ];
   }
   var ASKED = " But its public side, the issuer, learns who holds your invitation, your network address, and when you ask it for the tokens that make your messages count; it does not see these messages.";
+  var isFlipped = ({ protocol }) => protocol === "boolean_sum" || protocol === "real_sum";
   function inventing(task) {
-    const then = "With all others invented, only the dice of your own device would protect you.";
+    const then = isFlipped(task) ? "With all others invented, only the dice of your own device would protect you." : "With all others invented, hardly anything would protect you.";
     if (!task.issuer) {
       return `The first service alone could: nobody checks that it does not. ${then}`;
     }
@@ -4388,7 +4389,7 @@
     return "Your answer is sent together with made-up answers of both signs, mostly in pairs that cancel each other, and empty messages fill the rest. The dice are thrown once, here.";
   }
   function together(task) {
-    if (task.protocol === "boolean_sum" || task.protocol === "real_sum") {
+    if (isFlipped(task)) {
       const what = task.protocol === "boolean_sum" ? "your answer" : "your ones and zeros";
       return `They can then see ${what} after the dice, still turned over with that probability.`;
     }
@@ -4579,8 +4580,9 @@
   async function standingOf(poll, result) {
     const { task, taskId } = poll;
     try {
-      const rows = await inWindow({ taskId, window: result.window });
-      if (!rows.some(({ report, marks }) => report || marks)) return "";
+      const kept = await inWindow({ taskId, window: result.window });
+      const rows = kept.filter(({ report, marks }) => report || marks);
+      if (!rows.length) return "";
       const answer = await fetch(`/v2/tasks/${taskId}/marks/${result.window}`, { credentials: "omit" });
       const file = new Uint8Array(answer.ok ? await answer.arrayBuffer() : []);
       const said = [];
@@ -4612,7 +4614,8 @@
     ...tokens_exports,
     randomize,
     obstacle,
-    outcomes: outcomes_exports
+    outcomes: outcomes_exports,
+    privacyWords
   };
   if (globalThis.document?.getElementById("poll")) start();
 })();
