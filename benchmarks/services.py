@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Sequence
 from multiprocessing.queues import SimpleQueue
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from tests.services.load.soak import soak
@@ -41,7 +42,7 @@ Request = tuple[str, bytes]
 
 def make_task(slots: int) -> Task:
     """Return a task with so many slots per user."""
-    options = {"epsilon": "1", "delta": "1e-6", "min_batch": 300, "windows": 20}
+    options: dict[str, Any] = {"epsilon": "1", "delta": "1e-6", "min_batch": 300, "windows": 20}
     if slots == 1:
         return small_task(**options)
     return small_task("real_sum", size=slots, **options)
