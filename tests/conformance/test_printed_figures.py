@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import time
 from fractions import Fraction
 from pathlib import Path
 
@@ -147,3 +148,20 @@ def test_a_batch_that_keeps_its_promise_shows_no_larger_epsilon(protocol: str, n
     assert found["epsilon_by_dishonest_share"]["0.1"] <= 1
     honest = task.collect(n).profile(n_honest=task.honest(n))
     assert honest.delta(Fraction(found["epsilon_of_this_batch"])) <= 1e-6 * (1 + 1e-9)
+
+
+def test_the_result_of_a_batch_that_is_almost_all_noise_is_quick() -> None:
+    """The search for the worst data took one data set after the other here: minutes."""
+    from smoothdp.services.analyzer.release_rule import rule
+    from smoothdp.services.analyzer.result_document import describe_batch
+    from tests.services.worlds.small_tasks import small_task
+
+    task = small_task(epsilon="0.0001", delta="1e-6", min_batch=600)
+    tally = {0: 300, 1: 300}
+    ruling = rule(task, users=600, served=600, tally=tally)
+    began = time.process_time()
+    found = describe_batch(task, window=0, users=600, served=600, tally=tally, ruling=ruling)
+    assert time.process_time() - began < 20
+    curve = list(found["epsilon_by_dishonest_share"].values())
+    assert curve == sorted(curve)
+    assert curve[1] <= 1e-4 < curve[2]

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from smoothdp.services import compare, demonstrate
+from smoothdp.services import ServiceError, compare, demonstrate
+from smoothdp.services.demo import demonstration
 from tests.services.worlds.party_threads import STARTED, party_thread
 
 
@@ -33,3 +34,18 @@ def test_a_demonstration_without_an_issuer(monkeypatch: pytest.MonkeyPatch) -> N
     assert done.document["users"] == done.found == 12
     assert done.document["accounts_served"] is None
     assert "The shuffler alone, which can fill a batch" in done.document["sentence"]
+
+
+def test_a_demonstration_without_a_result_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(STARTED, party_thread)
+    monkeypatch.setattr(demonstration, "fetch_result", lambda *_, **__: (None, "open"))
+    card, seconds = demonstration.wait_for_card, 300.0
+
+    def then_hurry(*arguments: object) -> None:
+        card(*arguments)  # type: ignore[arg-type]
+        monkeypatch.setattr(demonstration, "_MOST_SECONDS", 0.2)
+
+    monkeypatch.setattr(demonstration, "wait_for_card", then_hurry)
+    assert seconds == demonstration._MOST_SECONDS
+    with pytest.raises(ServiceError, match="a result within five minutes; got none"):
+        demonstrate([1, 0] * 6, epsilon="2", delta="0.01", honest_share="1", has_issuer=False)

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from smoothdp.errors import InvalidData
 from smoothdp.services.formats.card import SignedCard, check_card
+from smoothdp.services.formats.design.budget import ahead_seconds
 from smoothdp.services.formats.reading import DecodeError
 from smoothdp.services.formats.served import Served
 from smoothdp.services.issuer.issuer import Issuer
@@ -15,9 +16,6 @@ from smoothdp.services.operations.clock_guard import Verdict
 from smoothdp.services.tokens.issuer_key import IssuerKey
 from smoothdp.services.wire.tokens import new_secret
 
-AHEAD_SECONDS = 86_400
-"""How far ahead windows have keys, if two windows are shorter."""
-
 
 def coming_windows(issuer: Issuer) -> range:
     """Return the windows that have a key or want one: from the present one to those ahead.
@@ -25,7 +23,7 @@ def coming_windows(issuer: Issuer) -> range:
     They begin before now + max(2 windows, 24 h).
     """
     now, length = issuer.clocks.now(), issuer.task.window_seconds
-    last = now + max(2 * length, AHEAD_SECONDS)
+    last = now + ahead_seconds(issuer.task)
     return range(int(now // length), -int(-last // length))
 
 

@@ -6,7 +6,6 @@ import ipaddress
 import json
 from contextlib import suppress
 from dataclasses import dataclass
-from enum import Enum
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -18,20 +17,6 @@ from smoothdp.services.operations.tls import Trust
 _SECONDS = 30.0
 _MOST_ANSWER = 1 << 22
 _MOST_WORDS = 300
-
-
-class Outcome(Enum):
-    """What became of an envelope, with its HTTP status."""
-
-    ACCEPTED = 202
-    MALFORMED = 400
-    UNAUTHORIZED = 401
-    UNKNOWN_TASK = 404
-    OUTDATED_KEY = 409
-    CLOSED = 410
-    TOO_EARLY = 425
-    QUOTA = 429
-    FULL = 503
 
 
 class ServiceError(SmoothdpError, RuntimeError):

@@ -73,7 +73,7 @@ def budget_sentence(task: Budgeted) -> str:
     if paid >= places:
         return ""
     return (
-        f"The budget pays for {paid} window{'s' if paid > 1 else ''}. One with too few people costs "
-        "nothing, but keeps its place until 7 days after its late reports: while all places are "
-        f"kept so, no window opens. With {places} places none waits."
+        f"The budget pays for {paid} window{'s' if paid > 1 else ''}. One with too few people "
+        "costs nothing, but keeps its place until 7 days after its late reports: while all places "
+        f"are kept so, no window opens. With {places} places none waits."
     )
