@@ -38,7 +38,8 @@ def without_waiting_for_disks(storage: Any) -> None:
     if isinstance(storage, SqliteStorage):
         storage._connection.execute("PRAGMA synchronous=OFF")
     else:
-        storage._connection.execute("SET synchronous_commit TO off")
+        for line in (storage._writing, storage._adding):
+            line.connected().execute("SET synchronous_commit TO off")
         without_waiting_for_disks(storage._keys._storage)
 
 

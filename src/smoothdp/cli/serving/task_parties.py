@@ -156,8 +156,11 @@ def _require_consistent(parties: PartyOptions, files: dict[str, Path | None]) ->
 
 def _one_minus(share: str) -> str:
     try:
-        return str(1 - Fraction(share))
+        honest = 1 - Fraction(share)
     except (ValueError, ZeroDivisionError):
+        honest = Fraction(0)
+    if not 0 < honest <= 1:
         raise click.UsageError(
             f"Expected --dishonest-share from 0 to below 1; got {share}. Give a share such as 0.1."
-        ) from None
+        )
+    return str(honest)

@@ -132,12 +132,12 @@ class Analyzer:
         rows = self.storage.read("SELECT header FROM batch WHERE batch_id = ?", (batch_id,))
         return BatchHeader.decode(bytes(rows[0][0])) if rows else None
 
-    def part_bytes(self, batch_id: bytes, part: int) -> bytes:
-        """Return the bytes of a part that is here."""
+    def part_bytes(self, batch_id: bytes, part: int) -> bytes | None:
+        """Return the bytes of a part that is here; None once its batch was counted."""
         rows = self.storage.read(
             "SELECT bytes FROM part WHERE batch_id = ? AND part = ?", (batch_id, part)
         )
-        return bytes(rows[0][0])
+        return None if rows[0][0] is None else bytes(rows[0][0])
 
     def batch_states(self) -> dict[str, int]:
         """Return how many batches are in each state."""

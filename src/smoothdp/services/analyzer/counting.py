@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 
 from smoothdp.services.analyzer.analyzer import Analyzer, move_batch
 from smoothdp.services.analyzer.analyzer_tables import COMPLETE, COUNTED
@@ -27,6 +28,10 @@ from smoothdp.services.wire.hybrid import PrivateKey
 NOT_GENUINE = "the shuffler's batch is not genuine"
 
 
+class CountedMeanwhile(Exception):
+    """Another worker has counted the batch: its ciphertexts are gone."""
+
+
 def count_complete(analyzer: Analyzer) -> int:
     """Check, open and count the batches that are complete; return how many were.
 
@@ -38,7 +43,8 @@ def count_complete(analyzer: Analyzer) -> int:
         (analyzer.task.task_id, COMPLETE),
     )
     for batch_id, window in rows:
-        _count(analyzer, bytes(batch_id), int(window))
+        with suppress(CountedMeanwhile):
+            _count(analyzer, bytes(batch_id), int(window))
     return len(rows)
 
 
@@ -95,15 +101,22 @@ def _tokens(task: Task, card: Card) -> SlotTokens | None:
 def _records(analyzer: Analyzer, header: BatchHeader) -> Iterator[tuple[bytes, bytes]]:
     width = record_bytes(header.signed)
     for part in range(len(header.part_hashes)):
-        data = analyzer.part_bytes(header.batch_id, part)
+        data = _part(analyzer, header, part)
         for at in range(0, len(data), width):
             yield data[at : at + SLOT_BYTES], data[at + SLOT_BYTES : at + width]
+
+
+def _part(analyzer: Analyzer, header: BatchHeader, part: int) -> bytes:
+    data = analyzer.part_bytes(header.batch_id, part)
+    if data is None:
+        raise CountedMeanwhile
+    return data
 
 
 def _count_part(
     analyzer: Analyzer, header: BatchHeader, card: Card, key: PrivateKey, part: int
 ) -> None:
-    data, width = analyzer.part_bytes(header.batch_id, part), record_bytes(header.signed)
+    data, width = _part(analyzer, header, part), record_bytes(header.signed)
     tally: Counter[int] = Counter()
     for at in range(0, len(data), width):
         try:

@@ -18,6 +18,13 @@ TaskWindow = tuple[bytes, int]
 """A task and a window of it."""
 
 HELD = "SELECT report_id FROM pending WHERE task_id = ? AND window = ? AND sender_tag = ?"
+_ADD = (
+    "INSERT OR IGNORE INTO pending (task_id, window, sender_tag, report_id, slots) "
+    "VALUES (?, ?, ?, ?, ?)"
+)
+_NAMES = (2, 3)
+"""Of the values above, those that tell reports apart."""
+_IS_OPEN = "SELECT 1 FROM collecting WHERE task_id = ? AND window = ? AND state = ?"
 STATE = "SELECT state FROM collecting WHERE task_id = ? AND window = ?"
 
 
@@ -55,23 +62,33 @@ class OpenedReport:
 def store_group(change: Transaction, group: Sequence[OpenedReport]) -> list[Taken]:
     """Store what of a group is to be stored; return what became of each.
 
-    The statements are as many for a thousand reports as for one.
+    The statements are as many for a thousand reports as for one. Others may store, and one may
+    seal, meanwhile: a window is open or not when its reports are added, and until they are
+    committed; what was not added is read again.
     """
-    windows = {item.task_window for item in group}
-    is_open = {window: change.execute(STATE, window) == [(OPEN,)] for window in windows}
-    wanted = [item for item in group if is_open[item.task_window]]
-    change.change_many(
-        "INSERT OR IGNORE INTO pending (task_id, window, sender_tag, report_id, slots) "
-        "VALUES (?, ?, ?, ?, ?)",
-        [(*item.task_window, item.sender_tag, item.report_id, item.records) for item in wanted],
-    )
-    held = iter(
-        change.execute_many(HELD, [(*item.task_window, item.sender_tag) for item in wanted])
-    )
-    return [
-        what_became(next(held), item.report_id) if is_open[item.task_window] else Taken.CLOSED
-        for item in group
-    ]
+    answers = [Taken.ACCEPTED] * len(group)
+    for window in sorted({item.task_window for item in group}):
+        # Those who add the same rows do it in the same order: they wait, but not in a circle.
+        places = sorted(
+            (place for place, item in enumerate(group) if item.task_window == window),
+            key=lambda place: group[place].sender_tag,
+        )
+        items = [group[place] for place in places]
+        added = change.add_many(
+            _ADD,
+            [(*window, item.sender_tag, item.report_id, item.records) for item in items],
+            held=(_IS_OPEN, (*window, OPEN)),
+            names=_NAMES,
+        )
+        rest = [place for place, new in zip(places, added, strict=True) if not new]
+        if not rest:
+            continue
+        held = change.execute_many(HELD, [(*window, group[place].sender_tag) for place in rest])
+        is_open = change.execute(STATE, window) == [(OPEN,)]
+        for place, rows in zip(rest, held, strict=True):
+            taken = what_became(rows, group[place].report_id)
+            answers[place] = taken if is_open or rows else Taken.CLOSED
+    return answers
 
 
 def what_became(held: Sequence[tuple[bytes, ...]], report_id: bytes) -> Taken:

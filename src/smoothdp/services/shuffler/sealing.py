@@ -15,7 +15,7 @@ from smoothdp.services.shuffler.ingest import STATE, add_to_counter
 from smoothdp.services.shuffler.mixing import mixed
 from smoothdp.services.shuffler.shuffler import Shuffler
 from smoothdp.services.shuffler.shuffler_tables import EXPIRED, OPEN, SEALED, SHARED
-from smoothdp.services.store.storage import Transaction
+from smoothdp.services.store.storage import StorageLocked, Transaction
 
 _REPORTS_AT_ONCE = 4096
 
@@ -36,18 +36,30 @@ class Sealed:
 
 
 def seal_due(shuffler: Shuffler) -> list[Sealed]:
-    """Seal the windows that are over by two clocks; erase the keys of all that are closed."""
+    """Seal the windows that are over by two clocks; erase the keys of all that are closed.
+
+    Raises:
+        StorageLocked: groups of reports held a window for too long; the others are sealed, and
+            this one is tried again in the next round.
+    """
     task = shuffler.task
     rows = shuffler.storage.read(
         "SELECT window FROM collecting WHERE task_id = ? AND state = ? ORDER BY window",
         (task.task_id, OPEN),
     )
-    done = []
+    done: list[Sealed] = []
+    held: StorageLocked | None = None
     for (window,) in rows:
         if shuffler.verdict(int(window)) is Verdict.CLOSE:
-            sealed = seal_window(shuffler, int(window))
+            try:
+                sealed = seal_window(shuffler, int(window))
+            except StorageLocked as error:
+                held = error
+                continue
             done += [sealed] if sealed is not None else []
     shuffler.erase_closed()
+    if held is not None:
+        raise held
     return done
 
 
@@ -63,7 +75,8 @@ def seal_window(shuffler: Shuffler, window: int) -> Sealed | None:
     """
     task_window = (shuffler.task.task_id, window)
     with shuffler.storage.transaction() as change:
-        if change.execute(STATE, task_window) != [(OPEN,)]:
+        # Groups that are being added are waited for; what is read below is read after that.
+        if change.hold(STATE, task_window) != [(OPEN,)]:
             return None
         marks, count = _read_marks(shuffler, change, task_window)
         left_out = {at // shuffler.task.slots for at in repeated_marks(marks)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import Counter
 from collections.abc import Container, Sequence
 from itertools import repeat
@@ -32,6 +33,8 @@ MOST_UNSIGNED = 5
 """Reports whose signatures are not good, under one pass in one window, that are looked at."""
 
 
+REMEMBERED_SECONDS = 1.0
+"""How long a window that was open need not be read again before a report is opened."""
 KEPT_SECONDS = 30 * 86_400
 """How long marks and counts of a window are kept after its end and grace."""
 
@@ -69,6 +72,7 @@ class Shuffler:
         self._pass_key, self._revoked = pass_key, revoked
         self._unsigned: Counter[tuple[int, bytes]] = Counter()
         self._held: dict[int, int] = {}
+        self._open: dict[int, tuple[float, list[Row]]] = {}
         self._counting = threading.Lock()
 
     # ---- before the body is read ------------------------------------------------------------
@@ -170,15 +174,30 @@ class Shuffler:
                 self._held[window] = held
         return held
 
+    def is_remembered(self, window: int) -> bool:
+        """Whether a window was open within the last second: then `takes` reads nothing."""
+        known = self._open.get(window)
+        return known is not None and time.monotonic() - known[0] < REMEMBERED_SECONDS
+
     def _window_row(self, window: int) -> list[Row]:
-        return self.storage.read(
+        """Return state and tag key of a window; an open one is remembered for a second.
+
+        Nothing rests on that: whoever stores a group holds the window's own row.
+        """
+        known = self._open.get(window)
+        if known is not None and time.monotonic() - known[0] < REMEMBERED_SECONDS:
+            return known[1]
+        rows = self.storage.read(
             "SELECT state, tag_key FROM collecting WHERE task_id = ? AND window = ?",
             (self.task.task_id, window),
         )
+        if rows and rows[0][0] == OPEN:
+            self._open[window] = time.monotonic(), rows
+        return rows
 
     def accept(self, group: Sequence[OpenedReport]) -> list[Taken]:
         """Store a group of reports; those accepted are on disk when this returns."""
-        with self.storage.transaction() as change:
+        with self.storage.adding() as change:
             stored = store_group(change, group)
             self.reach("ingest: before commit")
         self.reach("ingest: after commit")
@@ -205,6 +224,7 @@ class Shuffler:
         ]
         if done:
             self.cards.erase(done)
+        self._open.clear()
         with self._counting:
             for known in [key for key in self._unsigned if states.get(key[0]) != OPEN]:
                 del self._unsigned[known]

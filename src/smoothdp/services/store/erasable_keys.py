@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from collections.abc import Sequence
 from pathlib import Path
 
 from cryptography.exceptions import InvalidTag
@@ -49,6 +50,10 @@ class ErasableKeys:
 
     def seal(self, scope: bytes, data: bytes) -> bytes:
         """Return data sealed with the key of a scope, which is on disk when this returns."""
+        return self.seal_many(scope, [data])[0]
+
+    def seal_many(self, scope: bytes, values: Sequence[bytes]) -> list[bytes]:
+        """Return values sealed with the key of one scope, which is on disk when this returns."""
         rows = self._key_of(scope)
         if not rows:
             with self._storage.transaction() as change:
@@ -58,9 +63,12 @@ class ErasableKeys:
                 )
             rows = self._key_of(scope)
         key_id, secret = rows[0]
-        nonce = secrets.token_bytes(_NONCE_BYTES)
-        head = self._mark + key_id
-        return head + nonce + ChaCha20Poly1305(secret).encrypt(nonce, data, head)
+        head, cipher = self._mark + key_id, ChaCha20Poly1305(secret)
+        sealed = []
+        for value in values:
+            nonce = secrets.token_bytes(_NONCE_BYTES)
+            sealed.append(head + nonce + cipher.encrypt(nonce, value, head))
+        return sealed
 
     def open(self, value: bytes) -> bytes:
         """Return the data in a sealed value; any other value as it is.

@@ -1,35 +1,37 @@
 """PostgreSQL behind the services. Needs the extra ``postgres``.
 
 One transaction writes at a time, as with SQLite: an advisory lock at its start, held until
-its commit is on disk. Opening envelopes and batches, which is most of the work, is outside
-it. Deleted rows stay in the server's log and pages, so what must be forgotten is sealed with
-keys of a file beside (see `erasable_keys`), and `forget` erases those that are done with.
+its commit is on disk. Groups of reports are added beside it and beside each other, on a
+connection of their own; reading has another one, which waits for nobody. Deleted rows stay in
+the server's log and pages, so what must be forgotten is sealed with keys of a file beside (see
+`erasable_keys`), and `forget` erases those that are done with.
 """
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from smoothdp.errors import InvalidData, InvalidParameter, MissingExtra, SmoothdpError
+from smoothdp.errors import InvalidData, InvalidParameter, MissingExtra
 from smoothdp.services.store.erasable_keys import ErasableKeys
 from smoothdp.services.store.migrations import Schema
-from smoothdp.services.store.postgres_dialect import HIDDEN, hidden_place, schema_of, statement_of
-from smoothdp.services.store.storage import (
-    Row,
-    StorageFull,
-    StorageLocked,
-    StorageUnreachable,
-    Transaction,
+from smoothdp.services.store.postgres_connection import Line, Losses
+from smoothdp.services.store.postgres_dialect import (
+    HIDDEN,
+    USED_WHILE,
+    adding,
+    hidden_place,
+    schema_of,
+    statement_of,
 )
+from smoothdp.services.store.postgres_refusals import not_prepared
+from smoothdp.services.store.storage import Row, Transaction
 
 try:
     import psycopg
-    from psycopg import errors, sql
-    from psycopg.adapt import Loader
+    from psycopg import sql
 except ImportError:
     raise MissingExtra("storage in PostgreSQL", "postgres") from None
 
@@ -38,13 +40,8 @@ CREATE TABLE IF NOT EXISTS smoothdp_state (
   role TEXT PRIMARY KEY, version BIGINT NOT NULL, keys TEXT NOT NULL)
 """
 _LOCK = "SELECT pg_advisory_xact_lock('smoothdp_state'::regclass::oid::bigint)"
-
-
-class _WholeNumber(Loader):
-    """Sums of whole numbers come as numeric: there are no others here."""
-
-    def load(self, data: Any) -> int:
-        return int(bytes(data))
+ROW_SECONDS = 2.0
+"""How long to wait for a row that somebody holds; whoever is refused comes again."""
 
 
 class _PostgresTransaction:
@@ -74,6 +71,47 @@ class _PostgresTransaction:
             statement_of(statement),
             [self._sealed(statement, row) for row in rows],
         )
+
+    def hold(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
+        wait = sql.Literal(round(1000 * ROW_SECONDS))
+        self._connection.execute(sql.SQL("SET LOCAL lock_timeout TO {}").format(wait))
+        return self.execute(f"{statement} FOR UPDATE", values)
+
+    def add_many(
+        self,
+        statement: str,
+        rows: Iterable[Sequence[Any]],
+        *,
+        held: tuple[str, Sequence[Any]],
+        names: Sequence[int],
+    ) -> list[bool]:
+        rows = list(rows)
+        if not rows:
+            return []
+        columns = list(zip(*self._sealed_together(statement, rows), strict=True))
+        query = adding(statement, held[0], tuple(type(column[0]) for column in columns), *names)
+        values = [*held[1], *(list(column) for column in columns)]
+        added = {tuple(row) for row in self._connection.execute(query, values).fetchall()}
+        done = []
+        for row in rows:
+            name = tuple(row[i] for i in names)
+            # Of two equal rows in one group the first was added.
+            done.append(name in added)
+            added.discard(name)
+        return done
+
+    def _sealed_together(self, statement: str, rows: list[Sequence[Any]]) -> list[Sequence[Any]]:
+        """Return rows with what is hidden sealed; the key of their one scope is read once."""
+        hidden_value = hidden_place(statement)
+        if hidden_value is None:
+            return rows
+        table, hidden, scope = hidden_value
+        (name,) = {scope_name(table, [row[i] for i in scope]) for row in rows}
+        sealed = self._keys.seal_many(name, [bytes(row[hidden]) for row in rows])
+        return [
+            [*row[:hidden], value, *row[hidden + 1 :]]
+            for row, value in zip(rows, sealed, strict=True)
+        ]
 
     def _sealed(self, statement: str, values: Sequence[Any]) -> Sequence[Any]:
         hidden_value = hidden_place(statement)
@@ -110,10 +148,11 @@ class PostgresStorage:
         key_file: Path,
         busy_seconds: float = 30.0,
     ) -> None:
-        self._address, self._busy = address, busy_seconds
-        self._lock = threading.RLock()
-        self._connection: psycopg.Connection[Row] | None = None
-        self._connected()
+        losses = Losses()
+        self._writing, self._adding, self._reading = (
+            Line(address, seconds, losses) for seconds in (busy_seconds, ROW_SECONDS, busy_seconds)
+        )
+        self._writing.connected()
         is_new = not key_file.exists()
         self._keys = ErasableKeys(key_file)
         try:
@@ -128,7 +167,7 @@ class PostgresStorage:
             raise
 
     def _prepare(self, schema: Schema, role: str) -> None:
-        connection = self._connected()
+        connection = self._writing.connected()
         if connection.execute("SHOW fsync").fetchone() != ("on",):
             raise InvalidParameter(
                 expected="a server with fsync=on",
@@ -173,80 +212,46 @@ class PostgresStorage:
                 connection.execute(schema_of(script))
             connection.execute("UPDATE smoothdp_state SET version = %s", (schema.number,))
 
-    def _connected(self) -> psycopg.Connection[Row]:
-        """Return the connection; a new one if the last was lost."""
-        if self._connection is None or self._connection.closed:
-            if self._connection is not None:
-                self._connection.close()
-            try:
-                connection = psycopg.connect(self._address, autocommit=True)
-            except (psycopg.OperationalError, psycopg.ProgrammingError) as error:
-                raise not_connected(error) from None
-            # A snapshot must be taken after the writers' lock, so one for each statement.
-            connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
-            connection.adapters.register_loader("numeric", _WholeNumber)
-            connection.execute("SET synchronous_commit TO on")
-            connection.execute(
-                sql.SQL("SET lock_timeout TO {}").format(sql.Literal(round(1000 * self._busy)))
-            )
-            self._connection = connection
-        return self._connection
-
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
         """Run statements that take effect together and are on disk afterwards."""
-        with self._lock:
-            connection = self._connected()
-            try:
-                with connection.transaction():
-                    connection.execute(_LOCK)
-                    yield _PostgresTransaction(connection, self._keys)
-            except errors.DiskFull as error:
-                raise StorageFull(str(error)) from error
-            except errors.LockNotAvailable as error:
-                raise StorageLocked(
-                    expected="the database to be free",
-                    got="locked by another process",
-                    remedy="See which one writes to it (pg_stat_activity), and end that",
-                ) from error
-            except psycopg.OperationalError as error:
-                raise lost_or_same(connection, error) from None
+        with self._writing.used() as connection, connection.transaction():
+            connection.execute(_LOCK)
+            yield _PostgresTransaction(connection, self._keys)
+
+    @contextmanager
+    def adding(self) -> Iterator[Transaction]:
+        """Run statements beside those of others; see `Storage.adding`."""
+        with self._adding.used() as connection, connection.transaction():
+            yield _PostgresTransaction(connection, self._keys)
 
     def read(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
-        """Return rows of committed state."""
-        with self._lock:
-            connection = self._connected()
-            try:
-                cursor = connection.execute(statement_of(statement), values)
-                return opened(cursor, self._keys)
-            except psycopg.OperationalError as error:
-                raise lost_or_same(connection, error) from None
+        """Return rows of committed state, whoever writes meanwhile."""
+        with self._reading.used() as connection:
+            return opened(connection.execute(statement_of(statement), values), self._keys)
 
     def read_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> list[list[Row]]:
         """Return rows of committed state, for each row of values."""
-        with self._lock:
-            connection = self._connected()
-            try:
-                return answers(connection, statement, list(rows), self._keys)
-            except psycopg.OperationalError as error:
-                raise lost_or_same(connection, error) from None
+        with self._reading.used() as connection:
+            return answers(connection, statement, list(rows), self._keys)
 
     def forget(self) -> bool:
-        """Erase the keys of rows that are gone: what the server still has of them says nothing."""
-        with self._lock:
-            connection = self._connected()
-            # Keys are made and erased under the same lock, so none that is in use is erased.
-            with connection.transaction():
-                connection.execute(_LOCK)
-                done = [scope for scope in self._keys.scopes() if not is_live(connection, scope)]
-                return self._keys.erase(done)
+        """Erase the keys of rows that are gone: what the server still has of them says nothing.
+
+        Rows are written under the same lock, so no key that is in use is erased. Those that
+        are added beside it rely on a row that `USED_WHILE` names: while it is there their key
+        stays, and afterwards nothing more is added.
+        """
+        with self._writing.used() as connection, connection.transaction():
+            connection.execute(_LOCK)
+            done = [scope for scope in self._keys.scopes() if not is_live(connection, scope)]
+            return self._keys.erase(done)
 
     def close(self) -> None:
-        """Close the connection and the key file."""
-        with self._lock:
-            if self._connection is not None:
-                self._connection.close()
-            self._keys.close()
+        """Close the connections and the key file."""
+        for line in (self._reading, self._adding, self._writing):
+            line.close()
+        self._keys.close()
 
 
 def _require_empty(connection: psycopg.Connection[Row], schema: Schema) -> None:
@@ -272,20 +277,26 @@ def scope_name(table: str, values: Sequence[Any]) -> bytes:
 
 
 def is_live(connection: psycopg.Connection[Row], scope: bytes) -> bool:
-    """Whether any row that is sealed with the key of a scope is still there."""
+    """Whether a row that is sealed with the key of a scope is there, or may be added still."""
     table, *values = scope.decode().split(":")
     hidden, columns = HIDDEN[table]
+    matching = sql.SQL(" AND ").join(sql.SQL("{} = %s").format(sql.Identifier(c)) for c in columns)
     query = sql.SQL("SELECT EXISTS (SELECT 1 FROM {} WHERE {} IS NOT NULL AND {})").format(
-        sql.Identifier(table),
-        sql.Identifier(hidden),
-        sql.SQL(" AND ").join(sql.SQL("{} = %s").format(sql.Identifier(c)) for c in columns),
+        sql.Identifier(table), sql.Identifier(hidden), matching
     )
     named = [
         bytes.fromhex(value) if column.endswith("_id") else int(value)
         for column, value in zip(columns, values, strict=True)
     ]
-    row = connection.execute(query, named).fetchone()
-    return bool(row and row[0])
+    if bool((connection.execute(query, named).fetchone() or (False,))[0]):
+        return True
+    if table not in USED_WHILE:
+        return False
+    other, state = USED_WHILE[table]
+    query = sql.SQL("SELECT EXISTS (SELECT 1 FROM {} WHERE state = {} AND {})").format(
+        sql.Identifier(other), sql.Literal(state), matching
+    )
+    return bool((connection.execute(query, named).fetchone() or (False,))[0])
 
 
 def opened(cursor: psycopg.Cursor[Row], keys: ErasableKeys) -> list[Row]:
@@ -312,56 +323,3 @@ def answers(
     while cursor.nextset():
         row_sets.append(opened(cursor, keys))
     return row_sets
-
-
-# ---- what PostgreSQL refuses, in words, each with what to do
-
-
-def not_connected(error: Exception) -> StorageUnreachable:
-    """Return why there is no connection."""
-    refusal = _first_line(error)
-    remedy = "Check the address, and that the server runs"
-    if "password" in refusal or "authentication" in refusal:
-        remedy = "Check the role, and its password in PGPASSWORD or ~/.pgpass"
-    elif "does not exist" in refusal:
-        remedy = "Make it with createdb or createuser, or check the address"
-    return StorageUnreachable(
-        expected="an answer of the PostgreSQL server", got=refusal, remedy=remedy
-    )
-
-
-def not_prepared(error: psycopg.Error) -> SmoothdpError:
-    """Return why the tables could not be made."""
-    remedy = "Give the service a database, or a schema, of its own"
-    if isinstance(error, errors.InsufficientPrivilege):
-        remedy = "Run: GRANT CREATE ON SCHEMA ... TO the role, or give it a schema of its own"
-    elif isinstance(error, errors.InvalidSchemaName | errors.UndefinedTable):
-        remedy = "Make the schema, or check search_path in the address"
-    elif isinstance(error, errors.ReadOnlySqlTransaction):
-        remedy = "Give the address of the server that is written to"
-    elif isinstance(error, psycopg.OperationalError):
-        return not_connected(error)
-    return InvalidData(
-        expected="a place where tables can be made", got=_first_line(error), remedy=remedy
-    )
-
-
-def lost_or_same(connection: psycopg.Connection[Row], error: psycopg.OperationalError) -> Exception:
-    """Return StorageUnreachable if the connection is gone, else the error itself.
-
-    A commit that was under way may have happened: whoever asked asks again, and is answered
-    as any repeated request is.
-    """
-    if not connection.closed:
-        return error
-    return StorageUnreachable(
-        expected="an answer of the PostgreSQL server",
-        got="a lost connection",
-        remedy="Send the request again",
-    )
-
-
-def _first_line(error: Exception) -> str:
-    """Return the first line of what the server or the library says."""
-    lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__

@@ -6,7 +6,6 @@ import re
 from functools import lru_cache
 
 HIDDEN = {
-    "outer_key": ("secret", ("id",)),
     "collecting": ("tag_key", ("task_id", "window")),
     "pending": ("slots", ("task_id", "window")),
     "batch_part": ("bytes", ("batch_id",)),
@@ -14,6 +13,10 @@ HIDDEN = {
 }
 """Table -> the column whose deleted values must be unreadable, and the columns that name what
 is deleted together."""
+
+USED_WHILE = {"pending": ("collecting", "OPEN")}
+"""Table -> the table with a row of the same names, and the state of that row in which rows are
+added without the writers' lock."""
 
 _TYPES = (("BLOB", "BYTEA"), ("INTEGER", "BIGINT"), (" WITHOUT ROWID", ""))
 _INSERT = re.compile(r"^INSERT INTO (\w+)(?: \(([^)]*)\))?")
@@ -41,6 +44,36 @@ def schema_of(schema: str) -> str:
     for theirs, ours in _TYPES:
         schema = schema.replace(theirs, ours)
     return _quoted(schema)
+
+
+_ARRAYS = {bytes: "bytea[]", int: "bigint[]", str: "text[]"}
+
+
+@lru_cache(maxsize=64)
+def adding(statement: str, held: str, types: tuple[type, ...], *names: int) -> str:
+    """Return one statement that adds a group of rows while it holds the row they rely on.
+
+    The row is locked as it is now, not as it was when the statement began: one that changed
+    meanwhile is not found, and nothing is added. What was added is returned by its names; the
+    values are those of the held row, then one list for each column.
+
+    >>> print(adding("INSERT OR IGNORE INTO t (k, n) VALUES (?, ?)",
+    ...     "SELECT 1 FROM s WHERE open = ?", (bytes, int), 0))
+    WITH held AS (SELECT 1 FROM s WHERE open = %s FOR SHARE)
+    INSERT INTO t (k, n) SELECT added.* FROM unnest(%s::bytea[], %s::bigint[]) added, held
+    ON CONFLICT DO NOTHING RETURNING k
+    """
+    insert = _INSERT.match(statement.replace(_IGNORE, "INSERT INTO", 1))
+    if insert is None or insert[2] is None:
+        raise ValueError("an INSERT that names its columns is added to")
+    columns = [name.strip() for name in insert[2].split(",")]
+    lists = ", ".join(f"%s::{_ARRAYS[kind]}" for kind in types)
+    return (
+        f"WITH held AS ({statement_of(held)} FOR SHARE)\n"
+        f"INSERT INTO {insert[1]} ({_quoted(insert[2])}) "
+        f"SELECT added.* FROM unnest({lists}) added, held\n"
+        f"ON CONFLICT DO NOTHING RETURNING {_quoted(', '.join(columns[i] for i in names))}"
+    )
 
 
 @lru_cache(maxsize=256)

@@ -49,6 +49,30 @@ class Transaction(Protocol):
     def change_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
         """Run a statement once per row of values."""
 
+    def hold(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
+        """Return rows that nobody else changes, or adds to, until the end.
+
+        Raises:
+            StorageLocked: somebody holds them; nothing was changed, and it may be tried again.
+        """
+
+    def add_many(
+        self,
+        statement: str,
+        rows: Iterable[Sequence[Any]],
+        *,
+        held: tuple[str, Sequence[Any]],
+        names: Sequence[int],
+    ) -> list[bool]:
+        """Add rows unless they collide, and none unless a row is there; return which were added.
+
+        Args:
+            statement: ``INSERT OR IGNORE INTO table (columns) VALUES (?, ...)``.
+            rows: all of one scope of what is erased together.
+            held: a query with its values: of its row nobody takes hold until the end.
+            names: places of the values that tell the rows apart.
+        """
+
 
 class Storage(Protocol):
     """The state of one service."""
@@ -57,6 +81,12 @@ class Storage(Protocol):
         """Return a context that yields a Transaction: durable at its end, undone on error.
 
         One at a time, over all processes: what it reads stays true until its end.
+        """
+
+    def adding(self) -> Any:
+        """Return a context as `transaction` does, that others may run beside it.
+
+        What it reads may change before its end, except what `Transaction.add_many` holds.
         """
 
     def read(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
@@ -87,6 +117,22 @@ class _SqliteTransaction:
 
     def change_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
         self._connection.executemany(statement, rows)
+
+    def hold(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
+        # There is one writer: nobody changes anything meanwhile.
+        return self.execute(statement, values)
+
+    def add_many(
+        self,
+        statement: str,
+        rows: Iterable[Sequence[Any]],
+        *,
+        held: tuple[str, Sequence[Any]],
+        names: Sequence[int],  # noqa: ARG002
+    ) -> list[bool]:
+        if not self.execute(*held):
+            return [False for _ in rows]
+        return [self.change(statement, row) == 1 for row in rows]
 
 
 def make_private(path: Path) -> str:
@@ -191,6 +237,10 @@ class SqliteStorage:
                 if isinstance(error, sqlite3.OperationalError) and "full" in str(error):
                     raise StorageFull(str(error)) from error
                 raise
+
+    def adding(self) -> Any:
+        """Return a transaction: a file has one writer at a time."""
+        return self.transaction()
 
     def _begin(self) -> None:
         try:

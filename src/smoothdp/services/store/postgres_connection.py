@@ -1,0 +1,95 @@
+"""A connection to PostgreSQL that comes back after it was lost."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from smoothdp.errors import MissingExtra
+from smoothdp.services.store.postgres_refusals import locked, lost_or_same, not_connected
+from smoothdp.services.store.storage import Row, StorageFull
+
+try:
+    import psycopg
+    from psycopg import errors, sql
+    from psycopg.adapt import Loader
+except ImportError:
+    raise MissingExtra("storage in PostgreSQL", "postgres") from None
+
+
+class _WholeNumber(Loader):
+    """Sums of whole numbers come as numeric: there are no others here."""
+
+    def load(self, data: Any) -> int:
+        return int(bytes(data))
+
+
+@dataclass
+class Losses:
+    """How often a connection to one server was lost: where one was, all are made anew."""
+
+    count: int = 0
+
+
+class Line:
+    """One connection, used by one thread at a time; a new one when the last was lost.
+
+    Args:
+        address: the server's.
+        wait_seconds: how long to wait for a lock.
+        losses: shared by the connections of one storage.
+    """
+
+    def __init__(self, address: str, wait_seconds: float, losses: Losses) -> None:
+        self.address = address
+        self._wait, self._losses, self._made_after = wait_seconds, losses, 0
+        self._lock = threading.RLock()
+        self._connection: psycopg.Connection[Row] | None = None
+
+    def connected(self) -> psycopg.Connection[Row]:
+        """Return the connection; a new one if the last was lost, or another's was since."""
+        if (
+            self._connection is None
+            or self._connection.closed
+            or self._made_after != self._losses.count
+        ):
+            self.close()
+            self._made_after = self._losses.count
+            try:
+                connection = psycopg.connect(self.address, autocommit=True)
+            except (psycopg.OperationalError, psycopg.ProgrammingError) as error:
+                raise not_connected(error) from None
+            # A snapshot must be taken after a lock was waited for, so one for each statement:
+            # at REPEATABLE READ a window would be closed over reports that were not read.
+            connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
+            connection.adapters.register_loader("numeric", _WholeNumber)
+            connection.execute("SET synchronous_commit TO on")
+            connection.execute(
+                sql.SQL("SET lock_timeout TO {}").format(sql.Literal(round(1000 * self._wait)))
+            )
+            self._connection = connection
+        return self._connection
+
+    @contextmanager
+    def used(self) -> Iterator[psycopg.Connection[Row]]:
+        """Yield the connection, alone; what the server refuses is said in words."""
+        with self._lock:
+            connection = self.connected()
+            try:
+                yield connection
+            except errors.DiskFull as error:
+                raise StorageFull(str(error)) from error
+            except (errors.LockNotAvailable, errors.DeadlockDetected) as error:
+                raise locked() from error
+            except psycopg.OperationalError as error:
+                self._losses.count += connection.closed
+                raise lost_or_same(connection, error) from None
+
+    def close(self) -> None:
+        """Close the connection."""
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()

@@ -1,0 +1,71 @@
+"""What PostgreSQL refuses, in words, each with what to do."""
+
+from __future__ import annotations
+
+from smoothdp.errors import InvalidData, MissingExtra, SmoothdpError
+from smoothdp.services.store.storage import Row, StorageLocked, StorageUnreachable
+
+try:
+    import psycopg
+    from psycopg import errors
+except ImportError:
+    raise MissingExtra("storage in PostgreSQL", "postgres") from None
+
+
+def not_connected(error: Exception) -> StorageUnreachable:
+    """Return why there is no connection."""
+    refusal = _first_line(error)
+    remedy = "Check the address, and that the server runs"
+    if "password" in refusal or "authentication" in refusal:
+        remedy = "Check the role, and its password in PGPASSWORD or ~/.pgpass"
+    elif "does not exist" in refusal:
+        remedy = "Make it with createdb or createuser, or check the address"
+    return StorageUnreachable(
+        expected="an answer of the PostgreSQL server", got=refusal, remedy=remedy
+    )
+
+
+def not_prepared(error: psycopg.Error) -> SmoothdpError:
+    """Return why the tables could not be made."""
+    remedy = "Give the service a database, or a schema, of its own"
+    if isinstance(error, errors.InsufficientPrivilege):
+        remedy = "Run: GRANT CREATE ON SCHEMA ... TO the role, or give it a schema of its own"
+    elif isinstance(error, errors.InvalidSchemaName | errors.UndefinedTable):
+        remedy = "Make the schema, or check search_path in the address"
+    elif isinstance(error, errors.ReadOnlySqlTransaction):
+        remedy = "Give the address of the server that is written to"
+    elif isinstance(error, psycopg.OperationalError):
+        return not_connected(error)
+    return InvalidData(
+        expected="a place where tables can be made", got=_first_line(error), remedy=remedy
+    )
+
+
+def lost_or_same(connection: psycopg.Connection[Row], error: psycopg.OperationalError) -> Exception:
+    """Return StorageUnreachable if the connection is gone, else the error itself.
+
+    A commit that was under way may have happened: whoever asked asks again, and is answered
+    as any repeated request is.
+    """
+    if not connection.closed:
+        return error
+    return StorageUnreachable(
+        expected="an answer of the PostgreSQL server",
+        got="a lost connection",
+        remedy="Send the request again",
+    )
+
+
+def _first_line(error: Exception) -> str:
+    """Return the first line of what the server or the library says."""
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__
+
+
+def locked() -> StorageLocked:
+    """Return that somebody else has held what is to be written for too long."""
+    return StorageLocked(
+        expected="the database to be free",
+        got="locked by another process",
+        remedy="See which one writes to it (pg_stat_activity), and end that",
+    )

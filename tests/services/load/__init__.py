@@ -1,0 +1,1 @@
+"""Groups, PostgreSQL, load and endurance."""

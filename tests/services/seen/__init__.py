@@ -1,0 +1,1 @@
+"""What each party, each wire and each disk sees, and what the law of results gives away."""
