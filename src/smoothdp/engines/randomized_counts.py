@@ -16,6 +16,7 @@ from smoothdp.engines.keyed_random import KeyedRandom, keyed_words
 from smoothdp.errors import InvalidParameter
 from smoothdp.shuffle import (
     BooleanSum,
+    Histogram,
     LowCommunicationHistogram,
     PairedCount,
     PairedHistogram,
@@ -25,7 +26,7 @@ from smoothdp.shuffle import (
 )
 from smoothdp.types import IntArray
 
-OwnAndNoise = LowCommunicationHistogram | PairedCount | PairedHistogram
+OwnAndNoise = Histogram | LowCommunicationHistogram | PairedCount | PairedHistogram
 """Protocols whose users send one message of their own, and noise whatever they hold."""
 
 

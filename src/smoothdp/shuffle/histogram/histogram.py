@@ -228,11 +228,15 @@ class Histogram(OmittedNoise[int, HistogramEstimate], BinnedProtocol):
         source = read_rng(rng)
         bin_index = self.bin_of(datum)
         zp.require_explicit(self.n_bins, "the messages of a user")
-        omitted = zp.bernoulli_array(self.omission_probability, self.n_bins, source)
-        sent = [bin_index, *np.flatnonzero(~omitted).tolist()]
+        sent = [bin_index, *self.noise_messages(rng=source)]
         # All noise fits: none is drawn again.
         envelope = Envelope(self.most_messages, Fraction(0))
         return envelope.filled(sent, dummy=self.n_bins, rng=source)
+
+    def noise_messages(self, *, rng: Entropy | None = None) -> list[int]:
+        """Return the bins whose noise bit is not omitted, whatever the user holds."""
+        omitted = zp.bernoulli_array(self.omission_probability, self.n_bins, read_rng(rng))
+        return [int(index) for index in np.flatnonzero(~omitted)]
 
     def _estimated(self, message_counts: IntArray, tolerated: int) -> HistogramEstimate:
         """Return M - n (1 - gamma) for bins with M > n - tolerated, else 0.
