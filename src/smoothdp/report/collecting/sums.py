@@ -240,14 +240,17 @@ def _column(values: ArrayLike) -> FloatArray:
 
 
 def _random_users(protocol: BooleanSum, guarantee: ApproxDP) -> str:
-    """Return lambda with what other bounds would have asked for."""
+    """Return lambda with what other bounds would have asked for, of the same honest users."""
+    honest = protocol.honest_assumed
     target = {
-        "n_users": protocol.n_users,
+        "n_users": honest,
         "epsilon": guarantee.exact_epsilon,
         "delta": guarantee.exact_delta,
     }
-    clones = clones_random_users(**target)  # type: ignore[arg-type]
-    cheu = cheu_random_users(**target)  # type: ignore[arg-type]
+    # Each user answers at random as often, and there are more of them.
+    share = protocol.n_users / honest
+    clones = share * clones_random_users(**target)  # type: ignore[arg-type]
+    cheu = share * cheu_random_users(**target)  # type: ignore[arg-type]
     return (
         f"{float(protocol.expected_random_users):.4g} users answer at random; amplification by "
         f"clones (2023) would ask for {clones:.4g}, Cheu et al. (2019) for {cheu:.4g}"
