@@ -130,7 +130,7 @@ def law_of_user(protocol: Any, datum: Any) -> Law:
 def plan_against_the_laws(task: Any, n: int, epsilon: str, delta: str, liars: int) -> int:
     """Check every offer of a plan whose law is short; return how many were."""
     bins: dict[str, int] = {"n_bins": 2} if task == "histogram" else {}
-    domain = [0, 1] if bins else [Fraction(0), Fraction(1, 3), Fraction(1)]
+    domain: list[Any] = [0, 1] if bins else [Fraction(0), Fraction(1, 3), Fraction(1)]
     if task == "count":
         domain = [0, 1]
     goal = sd.ApproxDP(epsilon, delta=delta)
