@@ -20,7 +20,13 @@ from smoothdp.exact.balls.balls import exp_bounds, log_bounds
 from smoothdp.exact.logspace.bisection import smallest_true
 from smoothdp.exact.parameters.numbers import Parameter, Real, float_bounds, float_of
 from smoothdp.paper_bounds.cheu import allowed_users, least_n_users
-from smoothdp.shuffle.accounting.flip_mu import EXACT_UP_TO, exact_mu, is_mu_at_most, likely_mu, mu_at
+from smoothdp.shuffle.accounting.flip_mu import (
+    EXACT_UP_TO,
+    exact_mu,
+    is_mu_at_most,
+    likely_mu,
+    mu_at,
+)
 from smoothdp.shuffle.accounting.flip_profile import FlipProfile, certified_limit
 from smoothdp.shuffle.accounting.flipped_bits import log_flip_delta
 from smoothdp.shuffle.goals import Method, check_method, require_replace_one
