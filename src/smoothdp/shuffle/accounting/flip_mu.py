@@ -1,8 +1,9 @@
 """The exact mu of Gaussian DP of a total of flipped bits.
 
 mu is the largest Phi^-1(power) - Phi^-1(alpha) over the knots of the curve, for the worst data
-of the others, who hold as many ones as zeros at most (proofs/flipped-bits#11). mu is finite because no output is more than ((1 - q) / q)^r times as likely; rare
-totals decide it, so all tails are logarithms.
+of the others, who hold no more ones than zeros (proofs/flipped-bits#11). mu is finite because no
+output is more than ((1 - q) / q)^r times as likely; rare totals decide it, so all tails are
+logarithms.
 """
 
 from __future__ import annotations
