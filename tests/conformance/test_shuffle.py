@@ -316,9 +316,7 @@ def test_calibration_chooses_the_bits() -> None:
     assert 0.9998 < lower <= upper == 1.0
     assert time.process_time() - started < 15
     # The same protocol, given by its numbers: certified once more, from nothing.
-    given = RealSum(
-        336_776, expected_random_users=protocol.expected_random_users, n_bits=protocol.n_bits
-    )
+    given = RealSum(336_776, expected_random_users=fewer.expected_random_users, n_bits=fewer.n_bits)
     assert Fraction(given.profile().delta(1)) <= claim.exact_delta
     assert (
         protocol.mse()
