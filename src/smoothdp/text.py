@@ -196,7 +196,8 @@ def percent_text(share: float | Fraction) -> str:
     >>> percent_text(0.95), percent_text(0.999999999)
     ('95%', '99.9999999%')
     """
-    return f"{100 * float(share):.15g}%"
+    digits = 15 if share in (0, 1) or f"{100 * float(share):.15g}" != "100" else 17
+    return f"{100 * float(share):.{digits}g}%"
 
 
 def html_card(title: str, rows: Sequence[tuple[str, str]], *, note: str = "") -> str:

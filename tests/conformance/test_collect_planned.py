@@ -74,7 +74,7 @@ def test_a_protocol_that_one_liar_moves_anywhere_is_declared_or_named() -> None:
 def test_bits_name_a_real_sum() -> None:
     for task in (share, mean):
         assert task(n_bits=3).named == {"protocol": "real-sum", "n_bits": 3}
-        with pytest.raises(InvalidParameter, match="n_bits with a real sum alone"):
+        with pytest.raises(InvalidParameter, match="protocol or liars, not both; got n_bits=3"):
             task(n_bits=3, liars=0)
         with pytest.raises(InvalidParameter, match="n_bits with a real sum alone"):
             task(n_bits=3, protocol="split-sum")

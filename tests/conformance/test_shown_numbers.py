@@ -106,7 +106,7 @@ def test_protocols_are_shown_short() -> None:
     found = sd.shuffle.Histogram.calibrate(
         336_776, n_bins=106, guarantee=sd.ApproxDP(1, delta="1e-6"), honest_share=1
     )
-    assert re.search(r"with probability 0\.\d{8,10}\.\.\.$", found.describe())
+    assert re.search(r"with probability 0\.\d{8,10}\.\.\.,", found.describe())
 
 
 def test_extreme_numbers_are_not_written_out() -> None:

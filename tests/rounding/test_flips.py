@@ -18,6 +18,7 @@ from smoothdp.composition.laws.oscillation import (
 )
 from smoothdp.exact.parameters.numbers import LogRatio
 from smoothdp.exact.probabilities.tilted_window import tilted_window
+from smoothdp.shuffle.accounting import flipped_bits
 from smoothdp.shuffle.accounting.flip_curve import flip_knots
 from smoothdp.shuffle.accounting.flip_kernel import flip_kernel
 from smoothdp.shuffle.accounting.flipped_bits import log_flip_delta, log_flip_tail
@@ -211,3 +212,19 @@ def test_steps_are_rounded_down() -> None:
         found = short_step(step)
         assert found <= step <= found * (1 + 2.0**-11)
         assert (F(found) / F(2) ** (math.frexp(found)[1] - 12)).denominator == 1
+
+
+def test_tails_by_transforms(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where both parts are wide: the intervals meet those of plain sums, and are narrow."""
+    cases = [(20_000, 15_000, z) for z in (-9, -4, -1, 2)]
+    q, found = Fraction(1, 10), []
+    for few in (0, 1 << 60):
+        monkeypatch.setattr(flipped_bits, "_FEW", few)
+        log_flip_tail.cache_clear()
+        found.append([log_flip_tail(zeros, ones, q, 15_500 + 56 * z) for zeros, ones, z in cases])
+    log_flip_tail.cache_clear()
+    for one, other in zip(*found, strict=True):
+        assert max(one.lower, other.lower) <= min(one.upper, other.upper)
+        assert one.upper - one.lower < 1e-8
+        assert other.upper - other.lower < 1e-8
+        assert one != other

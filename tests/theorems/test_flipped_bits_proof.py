@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import pairwise, product
+from statistics import NormalDist
 
 import pytest
+
+from smoothdp.shuffle.accounting.flip_mu import exact_mu, is_mu_at_most
 
 F = Fraction
 Law = list[Fraction]
@@ -107,3 +110,21 @@ def test_more_flips_more_privacy() -> None:
                 assert flipped == after
             for growth in GROWTHS:
                 assert worst(z, o, larger, r, growth) <= worst(z, o, q, r, growth)
+
+
+def test_mu_is_the_same_for_zeros_and_ones() -> None:
+    """Literally, by the laws of both, and the worst data have as many zeros as ones or more."""
+
+    def mu(z: int, o: int, q: Fraction, r: int) -> float:
+        normal, laws = NormalDist(), [total(z, o, q, r, m) for m in (0, r)]
+        sums = [[float(sum(law[: t + 1])) for t in range(z + o + r)] for law in laws]
+        return max(normal.inv_cdf(p) - normal.inv_cdf(a) for p, a in zip(*sums, strict=True))
+
+    for z, o, q, r in CASES:
+        assert mu(z, o, q, r) == pytest.approx(mu(o, z, q, r), rel=1e-9)
+    for n_others, q, r in product((3, 8), FLIPS, (1, 2)):
+        values = [mu(n_others - k, k, q, r) for k in range(n_others + 1)]
+        lower, upper = exact_mu(q, r, n_others)
+        assert lower <= max(values) * (1 + 1e-9)
+        assert max(values) * (1 - 1e-9) <= upper <= max(values) * (1 + 1e-8)
+        assert not is_mu_at_most(max(values) * 0.999, flip=q, n_bits=r, n_others=n_others)

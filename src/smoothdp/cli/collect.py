@@ -15,6 +15,8 @@ from smoothdp.cli.options.columns import require_bits
 from smoothdp.cli.options.csv_files import CsvFileOptions, csv_options
 from smoothdp.cli.options.files import ask_ledger
 from smoothdp.cli.options.guarantees import read_approximate
+from smoothdp.plots.canvas import picture_path
+from smoothdp.report.collecting.histograms import OTHER
 
 
 @click.command()
@@ -126,6 +128,8 @@ def collect(
         raise click.UsageError(
             "Expected --n-bits with a share or a mean; got counts. Leave --n-bits out."
         )
+    if plot is not None:
+        picture_path(plot)
     guarantee = read_approximate(epsilon, delta)
     options: dict[str, Any] = {"guarantee": guarantee, "confidence": confidence, "label": label}
     options |= {"honest_share": honest_share, "most_messages": most_messages}
@@ -146,6 +150,9 @@ def collect(
     n_users, n_bins = len(values), len(names) if counts else None
     n_shown = n_users if n_answered is None else n_answered
     if plan:
+        if n_bins is not None and bins is None and OTHER not in names:
+            # The bin of all values that the file does not list.
+            n_bins += 1
         asked = ("guarantee", "honest_share", "most_messages", "most_slots")
         public: dict[str, Any] = {name: options[name] for name in asked}
         sizes = {"n_users": n_users, "n_bins": n_bins, "liars": liars}
@@ -159,8 +166,9 @@ def collect(
         if above is None:
             require_bits(values, column=column)
         collected = sd.report.collect_share(values, above=above, n_bits=n_bits, **options)
-    if plot is not None:
-        collected.draw(plot)
-        click.echo(f"Picture: {plot}", err=True)
     wanted: dict[str, Any] = {"level": confidence, "bins": shared, "as_json": as_json}
     show_collection(collected, what=what, n_users=n_shown, **wanted)
+    if plot is not None:
+        # Last: what is charged is shown, whatever becomes of the picture.
+        collected.draw(plot)
+        click.echo(f"Picture: {plot}", err=True)

@@ -23,6 +23,7 @@ from smoothdp.shuffle import (
     PrefixTree,
     RealSum,
     SplitSum,
+    ZeroPreservingCount,
 )
 from smoothdp.types import IntArray
 
@@ -71,11 +72,12 @@ class _Randomize:
             add_noise(counts, protocol, names, key=key, collection=self.collection)
             return MarkedCounts(counts, marked)
         counts = np.zeros(size, dtype=np.int64)
+        dummy = 0 if isinstance(protocol, ZeroPreservingCount) else None
         read = data.tolist() if isinstance(protocol, RealSum) else rows.tolist()
         for user, datum in zip(names, read, strict=True):
             rng = KeyedRandom(key, collection=self.collection, user=user)
             for message in protocol.randomize(datum, rng=rng):
-                counts[message] += 1
+                counts[message] += message != dummy
         return MarkedCounts(counts, marked)
 
 

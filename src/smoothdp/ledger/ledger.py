@@ -51,7 +51,8 @@ class Ledger:
     Args:
         path: the file; made if ``budget`` is given and there is none.
         budget: PureDP, ApproxDP, ZCDP, TruncatedCDP, GaussianDP, or SmoothedDP with
-            adaptive=False. None: whatever the existing ledger has; another one is refused.
+            adaptive=False. None: whatever the existing ledger has; another one is refused, and
+            so are ``kept`` and what follows it without a budget.
         kept: for a budget ApproxDP, what is added up: "basic" (default), epsilons and deltas;
             "concentrated", rhos of zCDP and deltas; "gdp", squares of mu and deltas; "renyi",
             Renyi divergences at each of ``orders``, and deltas. The last three allow far more
@@ -103,6 +104,20 @@ class Ledger:
                 expected="0 <= timeout <= 86400 seconds",
                 got=f"timeout={timeout}",
                 remedy="Give a number of seconds such as 30",
+            )
+        rules = {
+            "kept": kept,
+            "orders": orders,
+            "conversion_delta": conversion_delta,
+            "allow": allow,
+            "adaptive": None if adaptive else adaptive,
+        }
+        named = [name for name, rule in rules.items() if rule is not None]
+        if budget is None and named:
+            raise InvalidParameter(
+                expected=f"a budget beside {', '.join(named)}",
+                got="no budget",
+                remedy="Give the budget that the ledger has, or leave them out to use it as it is",
             )
         self._clock = clock
         self._store = Store(Path(path), float(timeout))

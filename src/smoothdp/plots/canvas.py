@@ -86,8 +86,16 @@ def power_ticks(axes: Axes, exponents: Sequence[float]) -> None:
     axes.set_yticks(list(exponents), [power_of_ten(exponent) for exponent in exponents])
 
 
-def save(axes: Axes, path: str | Path) -> Path:
-    """Write the figure to a file, whole or not at all, and return its path."""
+def picture_path(path: str | Path) -> Path:
+    """Return the path of a picture that can be drawn, for those who draw after they have charged.
+
+    Raises:
+        InvalidParameter: no format that matplotlib writes.
+        MissingExtra: matplotlib is not installed.
+
+    >>> picture_path("out.png").suffix
+    '.png'
+    """
     target = Path(path)
     if not target.suffix:
         raise InvalidParameter(
@@ -95,15 +103,20 @@ def save(axes: Axes, path: str | Path) -> Path:
             got=str(path),
             remedy="Add .png, .svg or .pdf",
         )
-    figure = axes.get_figure()
-    assert figure is not None
-    formats = figure.canvas.get_supported_filetypes()
+    formats = new_figure(1, 1).canvas.get_supported_filetypes()
     if target.suffix[1:].lower() not in formats:
         raise InvalidParameter(
             expected="a picture format that matplotlib writes",
             got=target.suffix,
             remedy="Use .png, .svg or .pdf",
         )
+    return target
+
+
+def save(axes: Axes, path: str | Path) -> Path:
+    """Write the figure to a file, whole or not at all, and return its path."""
+    target, figure = picture_path(path), axes.get_figure()
+    assert figure is not None
     with whole_file(target) as partial:
         figure.savefig(partial, format=target.suffix[1:].lower(), dpi=150)  # type: ignore[union-attr]
     return target

@@ -16,6 +16,8 @@ What = Literal["share", "mean", "counts"]
 
 def error_words(collected: sd.report.Collection, *, what: What, n_users: int, level: str) -> str:
     """Return what the error of a collection covers, and what it does not."""
+    flips = collected.named.get("protocol") in ("boolean-sum", "real-sum")
+    noise = "random flips" if flips else "random noise"
     near = f"within {collected.printed_error()} of"
     if what == "counts":
         within = (
@@ -25,10 +27,10 @@ def error_words(collected: sd.report.Collection, *, what: What, n_users: int, le
         alone = "the random messages"
     elif what == "mean":
         within = f"the estimate is {near} the mean of these {n_users} users' clipped values"
-        alone = "random rounding and random flips"
+        alone = f"random rounding and {noise}"
     else:
         within = f"the estimate is {near} the share among these {n_users} users"
-        alone = "random flips"
+        alone = noise
     return (
         f"with probability at least {level}, whatever the data, {within}. It covers {alone} alone: "
         "not how these users were chosen from others, nor users who lie or leave the protocol."

@@ -317,5 +317,7 @@ def _log_geometric(x: float) -> float:
 
 
 def _power_of_four(share: float) -> float:
-    """Return the power of 4 from 1/1024 to 1/4 next below a share."""
-    return 4.0 ** max(-5, min(-1, math.floor(math.log(share, 4))))
+    """Return the power of 4 from 1/1024 to 1/4 next below a share; it is 0 without a lower end."""
+    if share < 4.0**-5:
+        return 4.0**-5
+    return 4.0 ** min(-1, math.floor(math.log(share, 4)))

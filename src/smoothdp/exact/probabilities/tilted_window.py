@@ -32,6 +32,11 @@ class TiltedWindow(NamedTuple):
     step_error: float
     dropped: float
 
+    @property
+    def high(self) -> int:
+        """The last count."""
+        return self.low + self.mass.size - 1
+
 
 def tilted_window(n_trials: int, odds: float, *, odds_roundings: float) -> TiltedWindow:
     """Return Bin(n_trials, odds / (1 + odds)) but for e^-50 at each end.

@@ -179,7 +179,7 @@ def _offer(
     try:
         protocol = make(_common(wanted))
     except (InvalidParameter, OutOfReach) as error:
-        return Offer(name, refused=str(error), groups=groups)
+        return Offer(name, refused=f"refuses: {str(error).rstrip('.')}", groups=groups)
     offer = Offer(name, protocol, groups=groups, named={"protocol": name_of} if name_of else {})
     return replace(offer, refused=wanted.limits.refusal(offer))
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from smoothdp.errors import InvalidParameter
+from smoothdp.exact.parameters.numbers import exact_fraction
 from smoothdp.planning.collecting.offers import Task
 from smoothdp.planning.collecting.plan_collect import plan_collect
 from smoothdp.report.collecting.common import named_protocol
@@ -52,22 +53,22 @@ def chosen(
         n_bits: of a real sum, which it names.
         n_bins: of a histogram.
     """
-    if n_bits is not None:
-        if protocol not in (None, "real-sum") or liars is not None:
-            raise InvalidParameter(
-                expected="n_bits with a real sum alone",
-                got=f"n_bits={n_bits}, protocol={protocol}, liars={liars}",
-                remedy="Leave n_bits out, or protocol and liars",
-            )
-        protocol = "real-sum"
-    if protocol is None:
+    if n_bits is not None and protocol not in (None, "real-sum"):
+        raise InvalidParameter(
+            expected="n_bits with a real sum alone",
+            got=f"n_bits={n_bits}, protocol={protocol}",
+            remedy="Leave n_bits out, or the protocol",
+        )
+    if protocol is None and n_bits is None:
         return _planned(task, n_users, liars=liars, common=common, limits=limits, n_bins=n_bins)
     if liars is not None:
+        named_by = f"n_bits={n_bits}" if protocol is None else f"protocol={protocol!r}"
         raise InvalidParameter(
-            expected="protocol or liars",
-            got=f"protocol={protocol!r}, liars={liars}",
-            remedy="Name a protocol, or let the planner choose for so many liars",
+            expected="protocol or liars, not both",
+            got=f"{named_by}, liars={liars}",
+            remedy="Leave liars out: a protocol that is named is not chosen by them",
         )
+    protocol = "real-sum" if protocol is None else protocol
     make = named_protocol(protocol, protocols)
     more: dict[str, Any] = {"n_bits": n_bits, "n_bins": n_bins}
     if protocol in _DESIGNED:
@@ -78,7 +79,7 @@ def chosen(
     named: dict[str, Any] = {"protocol": protocol}
     if protocol == "real-sum":
         named["n_bits"] = made.n_bits
-    return Chosen(made, named, {})
+    return Chosen(made, named | _design_limits(protocol, limits), {})
 
 
 def _planned(
@@ -101,4 +102,19 @@ def _planned(
         **common,
     )
     best = plan.recommended
-    return Chosen(best.protocol, best.named, {"why": plan.reason})
+    named = dict(best.named)
+    return Chosen(
+        best.protocol, named | _design_limits(named["protocol"], limits), {"why": plan.reason}
+    )
+
+
+def _design_limits(protocol: str, limits: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the limits that were set, where a design follows them: without, it is another one."""
+    if protocol not in _DESIGNED:
+        return {}
+    given: dict[str, Any] = {}
+    if limits["most_messages"] is not None:
+        given["most_messages"] = str(exact_fraction(limits["most_messages"], name="most_messages"))
+    if limits["most_slots"] is not None:
+        given["most_slots"] = limits["most_slots"]
+    return given

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 from smoothdp.claims.budget import Budget, check_budget
 from smoothdp.claims.guarantees.standard import ApproxDP
 from smoothdp.claims.label import Label, with_label
-from smoothdp.errors import InvalidData
-from smoothdp.exact.parameters.numbers import Parameter, exact_fraction
+from smoothdp.errors import InvalidData, InvalidParameter
+from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, float_bounds
 from smoothdp.exact.parameters.reading import float_array
 from smoothdp.exact.random.entropy import Entropy
 from smoothdp.paper_bounds import cheu_random_users, clones_random_users
@@ -101,7 +101,7 @@ def collect_share(
             )
         bits, which = numbers == 1, "with a 1"
     else:
-        limit = float(exact_fraction(above, name="above"))
+        limit = _threshold(above)
         bits, which = numbers > limit, f"above {number_up(limit, 17)}"
     n = len(numbers)
     picked = chosen(
@@ -130,7 +130,7 @@ def collect_share(
         title=f"Share of {asked_words(n, used.n_users)} {which}",
         estimates={f"share {which}": share},
         error=error,
-        confidence=float(1 - failure),
+        confidence=float_bounds(1 - failure)[0],
         release=release,
         bounds=notes,
         named=picked.named,
@@ -213,7 +213,7 @@ def collect_mean(
         title=f"Mean of {asked_words(n, used.n_users)}, clipped to [{shown}]",
         estimates={"mean": mean},
         error=error,
-        confidence=float(1 - failure),
+        confidence=float_bounds(1 - failure)[0],
         release=release,
         bounds=picked.notes,
         named=picked.named,
@@ -239,15 +239,30 @@ def _column(values: ArrayLike) -> FloatArray:
     return numbers
 
 
+def _threshold(above: Parameter) -> float:
+    """Return the threshold as a float, or raise InvalidParameter: no value is above it."""
+    try:
+        return float(exact_fraction(above, name="above"))
+    except OverflowError:
+        raise InvalidParameter(
+            expected="above as a number that floats reach",
+            got="a larger one",
+            remedy="Give a threshold that some value may be above",
+        ) from None
+
+
 def _random_users(protocol: BooleanSum, guarantee: ApproxDP) -> str:
-    """Return lambda with what other bounds would have asked for."""
+    """Return lambda with what other bounds would have asked for, of the same honest users."""
+    honest = protocol.honest_assumed
     target = {
-        "n_users": protocol.n_users,
+        "n_users": honest,
         "epsilon": guarantee.exact_epsilon,
         "delta": guarantee.exact_delta,
     }
-    clones = clones_random_users(**target)  # type: ignore[arg-type]
-    cheu = cheu_random_users(**target)  # type: ignore[arg-type]
+    # Each user answers at random as often, and there are more of them.
+    share = protocol.n_users / honest
+    clones = share * clones_random_users(**target)  # type: ignore[arg-type]
+    cheu = share * cheu_random_users(**target)  # type: ignore[arg-type]
     return (
         f"{float(protocol.expected_random_users):.4g} users answer at random; amplification by "
         f"clones (2023) would ask for {clones:.4g}, Cheu et al. (2019) for {cheu:.4g}"

@@ -1,8 +1,9 @@
 """The exact mu of Gaussian DP of a total of flipped bits.
 
 mu is the largest Phi^-1(power) - Phi^-1(alpha) over the knots of the curve, for the worst data
-of the others. mu is finite because no output is more than ((1 - q) / q)^r times as likely; rare
-totals decide it, so all tails are logarithms.
+of the others, who hold no more ones than zeros (proofs/flipped-bits#11). mu is finite because no
+output is more than ((1 - q) / q)^r times as likely; rare totals decide it, so all tails are
+logarithms.
 """
 
 from __future__ import annotations
@@ -16,11 +17,14 @@ from functools import partial
 from smoothdp.exact.balls.compare import normal_upper_quantile
 from smoothdp.exact.logspace.bounds import LogBounds
 from smoothdp.shuffle.accounting.flipped_bits import log_flip_tail
-from smoothdp.shuffle.accounting.worst_case import violation
+from smoothdp.shuffle.accounting.worst_case import Value, violation
 
 _TOLERANCE = 1e-4
 _SHARP = 1e-9
 EXACT_UP_TO = 2000
+# Where a range of ones is within the limit, one of so many times the width often is.
+_GROWTH = 32
+_DEVIATIONS = (-6, -4, -2, -1, 0, 1, 2, 4, 6)
 
 
 def exact_mu(flip: Fraction, n_bits: int, n_others: int) -> tuple[float, float]:
@@ -34,7 +38,7 @@ def exact_mu(flip: Fraction, n_bits: int, n_others: int) -> tuple[float, float]:
     candidate *= 1 + tolerance / 4
     while True:
         value = partial(mu_at, flip=flip, n_bits=n_bits, tolerance=tolerance / 4, enough=candidate)
-        suspect = violation(value, n_others, limit=candidate)
+        suspect = _violation(value, n_others, candidate)
         if suspect is None:
             return lower, candidate
         mu = value(n_others - suspect[0], suspect[0], enough=0.0)
@@ -47,7 +51,29 @@ def is_mu_at_most(limit: float, *, flip: Fraction, n_bits: int, n_others: int) -
     if mu_at(n_others, 0, flip=flip, n_bits=n_bits, tolerance=_TOLERANCE).lower > limit:
         return False
     value = partial(mu_at, flip=flip, n_bits=n_bits, enough=limit)
-    return violation(value, n_others, limit=limit) is None
+    return _violation(value, n_others, limit) is None
+
+
+def _violation(value: Value, n_others: int, limit: float) -> tuple[int, bool] | None:
+    """Return a number of ones with mu not certainly at most a limit, or None.
+
+    With k ones and with k zeros mu is the same (proofs/flipped-bits#11): up to half are looked at.
+    """
+    return violation(value, n_others, limit=limit, most_ones=n_others // 2, growth=_GROWTH)
+
+
+def likely_mu(n_zeros: int, n_ones: int, *, flip: Fraction, n_bits: int) -> float:
+    """Return the largest difference of quantiles at few totals: about mu, and not above it.
+
+    At both ends, where one outcome decides, and around the mean of the total.
+    """
+    curve = CountTests(n_zeros, n_ones, flip, n_bits)
+    q, last_total = float(flip), n_zeros + n_ones + n_bits - 1
+    mean = (n_zeros + n_bits / 2) * q + (n_ones + n_bits / 2) * (1 - q)
+    spread = math.sqrt((last_total + 1) * q * (1 - q))
+    near = (round(mean + z * spread) for z in _DEVIATIONS)
+    totals = {0, last_total, *(min(last_total, max(0, total)) for total in near)}
+    return max(curve.at(total) for total in totals)
 
 
 def mu_at(
@@ -59,7 +85,9 @@ def mu_at(
     tolerance: float = _SHARP,
     enough: float = 0.0,
 ) -> LogBounds:
-    """Bound mu for given data of the others, to a relative tolerance, or below ``enough``.
+    """Bound mu for given data of the others, to a relative tolerance.
+
+    Or no closer than to say that it is at most ``enough``, or above, where that is not 0.
 
     Along the totals t both quantiles grow: those of the ends of a range bound all within it.
     """
@@ -70,7 +98,8 @@ def mu_at(
     ranges = [(-over_range(0, last_total), 0, last_total)]
     while True:
         upper, first, final = ranges[0]
-        if first == final or -upper <= max(lower * (1 + tolerance), enough):
+        is_close = -upper <= max(lower * (1 + tolerance), enough)
+        if first == final or is_close or 0.0 < enough < lower:
             return LogBounds(lower, max(lower, -upper))
         heapq.heappop(ranges)
         middle = (first + final) // 2

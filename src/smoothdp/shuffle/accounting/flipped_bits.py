@@ -27,8 +27,13 @@ from smoothdp.exact.logspace.convolution import convolve
 from smoothdp.exact.parameters.numbers import Real
 from smoothdp.exact.probabilities.tilted_window import TiltedWindow, tilted_window
 from smoothdp.shuffle.accounting.flip_kernel import flip_kernel
+from smoothdp.types import FloatArray
 
 _BITS = 192
+# e^-80 and the sum of masses, which is 1 but for roundings.
+_SPAN, _LEFT_OUT = 80.0, 2e-35
+# So few probabilities are summed one by one sooner than by transforms of all.
+_FEW = 256
 
 
 @lru_cache(maxsize=1 << 14)
@@ -110,17 +115,21 @@ def log_flip_tail(n_zeros: int, n_ones: int, flip: Fraction, total: int) -> LogB
         )
     tilt = _tilt_to(n_zeros, n_ones, float(flip), total)
     first, second = _windows(n_zeros, n_ones, flip, tilt)
-    masses = np.convolve(first.mass, second.mass)
-    low = first.low + second.low
-    used = masses[: max(0, total - low + 1)]
-    distance = np.arange(used.size - 1, -1, -1, dtype=np.float64) + (total - low + 1 - used.size)
+    low, final = first.low + second.low, min(total, first.high + second.high)
+    # Terms so far below the total that their powers of the tilt add up to nothing are left out.
+    begin = max(low, total + 1 - _span(tilt))
+    used, wrong = _masses(first, second, begin, final)
+    distance = np.arange(total - begin, total - begin - used.size, -1, dtype=np.float64)
     exponent = distance * -math.log(tilt)
-    terms = used * np.exp(-exponent)
-    value = math.fsum(terms.tolist())
-    n_sums = min(first.mass.size, second.mass.size)
+    powers = np.exp(-exponent)
+    terms = used * powers
+    value = float(terms.sum())
+    # Of a mass, and of positive terms in any order.
+    n_sums = min(first.mass.size, second.mass.size) + used.size
     relative = first.error + second.error + (n_sums + 8) * 1.01 * UNIT_ROUNDOFF
     loose = value * relative + float(terms @ (3.0 * exponent + 10.0)) * UNIT_ROUNDOFF
-    dropped = first.dropped + second.dropped
+    loose += 1.01 * wrong * float(powers.sum())
+    dropped = first.dropped + second.dropped + (_LEFT_OUT if begin > low else 0.0)
     logs = _logs(
         (value - loose * 1.01) * (1 - 4 * UNIT_ROUNDOFF),
         (value + loose * 1.01 + dropped) * (1 + 4 * UNIT_ROUNDOFF),
@@ -144,6 +153,32 @@ def _windows(
     ]
     wide, narrow = sorted(parts, key=lambda part: -part.mass.size)
     return wide, narrow
+
+
+def _span(tilt: float) -> int:
+    """Return how many totals it takes until the power of the tilt is below e^-80."""
+    return math.ceil(_SPAN / -math.log(tilt)) + 1 if tilt < 1.0 else 1 << 60
+
+
+def _masses(
+    wide: TiltedWindow, narrow: TiltedWindow, begin: int, final: int
+) -> tuple[FloatArray, float]:
+    """Return the probabilities of the sum of two parts from begin to final, and their error.
+
+    The absolute error of each beyond that of plain sums; none is below 0, as the truth is.
+    """
+    if final < begin:
+        return np.zeros(0), 0.0
+    # The counts of the first part that go with some count of the second.
+    least, most = begin - narrow.high - wide.low, final - narrow.low - wide.low
+    part = wide.mass[max(0, least) : most + 1]
+    before, behind = max(0, -least), max(0, most + 1 - wide.mass.size)
+    if before or behind:
+        part = np.concatenate([np.zeros(before), part, np.zeros(behind)])
+    if final - begin < _FEW:
+        return np.convolve(part, narrow.mass, mode="valid"), 0.0
+    sums, wrong = convolve(part, narrow.mass)
+    return np.maximum(sums[narrow.mass.size - 1 : part.size], 0.0), wrong
 
 
 def _tilt_to(n_zeros: int, n_ones: int, flip: float, total: int) -> float:

@@ -53,18 +53,28 @@ def worst_case(
 
 
 def violation(
-    value: Value, n_others: int, *, limit: float, most_parts: int = MOST_PARTS
+    value: Value,
+    n_others: int,
+    *,
+    limit: float,
+    most_parts: int = MOST_PARTS,
+    most_ones: int | None = None,
+    growth: int | None = None,
 ) -> tuple[int, bool] | None:
     """Return a k with value(N - k, k) not certainly at most ``limit``; None if there is none.
+
+    k is any number of ones up to ``most_ones``, or up to N. ``growth``: how many times as wide the
+    range after one within the limit is tried first, for values whose bounds say no more than that.
 
     Ranges of k are laid side by side from 0 on, each as wide as its bound allows. The flag says
     whether the value at k is certainly above the limit; the flag is False as well where
     ``most_parts`` did not decide.
     """
-    first, width, n_parts = 0, n_others + 1, 0
+    n_values = (n_others if most_ones is None else most_ones) + 1
+    first, width, n_parts = 0, n_values, 0
     bound_before: tuple[int, float] | None = None
-    while first <= n_others:
-        width = min(width, n_others + 1 - first)
+    while first < n_values:
+        width = min(width, n_values - first)
         bounds = value(n_others - first - width + 1, first)
         is_within = bounds.upper <= limit
         if not is_within and width == 1:
@@ -77,7 +87,7 @@ def violation(
         # Only what was computed decides; the width is a guess of what will do.
         if is_within:
             first += tried
-            width = min(max(width, tried + tried // 4 + 1), 4 * tried)
+            width = growth * tried if growth else min(max(width, tried + tried // 4 + 1), 4 * tried)
         else:
             width = max(1, min(max(width, tried // 8), tried - tried // 8 - 1))
         bound_before = tried_bound

@@ -20,7 +20,13 @@ from smoothdp.exact.balls.balls import exp_bounds, log_bounds
 from smoothdp.exact.logspace.bisection import smallest_true
 from smoothdp.exact.parameters.numbers import Parameter, Real, float_bounds, float_of
 from smoothdp.paper_bounds.cheu import allowed_users, least_n_users
-from smoothdp.shuffle.accounting.flip_mu import EXACT_UP_TO, exact_mu, is_mu_at_most, mu_at
+from smoothdp.shuffle.accounting.flip_mu import (
+    EXACT_UP_TO,
+    exact_mu,
+    is_mu_at_most,
+    likely_mu,
+    mu_at,
+)
 from smoothdp.shuffle.accounting.flip_profile import FlipProfile, certified_limit
 from smoothdp.shuffle.accounting.flipped_bits import log_flip_delta
 from smoothdp.shuffle.goals import Method, check_method, require_replace_one
@@ -148,10 +154,11 @@ def _gaussian_share(n_users: int, n_bits: int, mu: Fraction, certified: bool) ->
     is_small = n_others <= EXACT_UP_TO
 
     def mu_of(share: float) -> float:
-        # About right is enough to compare designs, and where what is certified lies above anyway.
-        close = 1e-6 if is_small else 1e-4 if certified else 1e-3
         flip = Fraction(share) / 2
-        return mu_at(n_others, 0, flip=flip, n_bits=n_bits, tolerance=close).upper
+        if is_small:
+            return mu_at(n_others, 0, flip=flip, n_bits=n_bits, tolerance=1e-6).upper
+        # About right is enough to compare designs, and where what is certified lies above anyway.
+        return likely_mu(n_others, 0, flip=flip, n_bits=n_bits)
 
     close = 1e-6 if is_small else 2e-4 if certified else 2e-3
     high = (

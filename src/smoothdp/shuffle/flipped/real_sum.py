@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -34,7 +35,10 @@ from smoothdp.types import IntArray
 UnitCounts = tuple[tuple[int, int], ...]
 _WORDS_AT_ONCE = 1 << 20
 _REST_BITS = 62
-DEFAULT_MOST_BITS = 64
+# By default r is the least power of two from sqrt(n) / 4 on, where rounding adds 4 to the variance
+# at most, but between these; and none with a total so wide that calibrating it takes too long.
+_DEFAULT_MOST_BITS = (64, 1024)
+_MOST_SPREAD = 5000.0
 
 
 @dataclass(frozen=True, init=False)
@@ -97,7 +101,7 @@ class RealSum(FlippedSum[float]):
             n_users: n >= 1.
             guarantee: PureDP, ApproxDP or GaussianDP, replacing one record.
             honest_share: the share of the users whose noise is counted on, in (0, 1].
-            n_bits: r; None for `best_n_bits`, at most 64.
+            n_bits: r; None for `best_n_bits`: up to about sqrt(n) / 4, between 64 and 1,024.
             method: "exact"; "paper" needs n_bits = 1 (see `BooleanSum.calibrate`).
 
         Raises:
@@ -123,15 +127,17 @@ class RealSum(FlippedSum[float]):
         honest_share: Parameter = DEFAULT_HONEST_SHARE,
         least_gain: Parameter = "1/10",
         data: Literal["real", "boolean"] = "real",
-        at_most: int = DEFAULT_MOST_BITS,
+        at_most: int | None = None,
     ) -> int:
         """Return the r from which doubling lowers the mean squared error by less than a share.
 
         The error at fixed privacy falls with r, towards that of Gaussian noise, and so does the
-        error of rounding; the messages grow with r. Powers of two are tried. For 336,776 users,
-        all honest, and (1, 1e-6) the root of the mean squared error is 18.6, 10.0, 6.2, 4.8 and
-        4.4 users at r = 16, 32, 64, 128 and 256, against 4.2 in the limit; 64 messages a user is
-        where the default stops.
+        error of rounding, sqrt(n) / 2r at most; the messages grow with r. Powers of two are
+        tried. For 336,776 users, all honest, and (1, 1e-6) the root of the mean squared error is
+        18.6, 10.0, 6.2, 4.8 and 4.4 users at r = 16, 32, 64, 128 and 256, against 4.2 in the
+        limit. By default r ends at the least power of two from sqrt(n) / 4 on, or at 64 if that is
+        more, or 1,024 if less; and before where the total of the bits has a standard deviation
+        above 5,000, as a calibration takes long there.
 
         Args:
             n_users: n.
@@ -139,7 +145,7 @@ class RealSum(FlippedSum[float]):
             honest_share: the share of the users whose noise is counted on, in (0, 1].
             least_gain: the share, in (0, 1).
             data: "real", or "boolean": repeats of a bit, where nothing is rounded.
-            at_most: the largest r, from 1 to 65,536.
+            at_most: the largest r, from 1 to 65,536; None for the default.
 
         Raises:
             InvalidParameter: an argument outside these domains, or a guarantee that cannot be
@@ -153,26 +159,37 @@ class RealSum(FlippedSum[float]):
             )
         remedy = 'Give the share of the error that twice the bits must save, such as "1/10"'
         share = proper_probability(least_gain, name="least_gain", remedy=remedy)
-        most = exact_int(at_most, name="at_most", minimum=1)
+        n = read_users(n_users)
+        most = _default_most(n)
+        if at_most is not None:
+            most = min(MOST_BITS, exact_int(at_most, name="at_most", minimum=1))
         values = [0] if data == "boolean" else None
 
-        def mse(n_bits: int) -> float:
+        def design(n_bits: int) -> RealSum:
             users = calibrated_random_users(
-                n_users,
+                n,
                 n_bits=n_bits,
                 guarantee=guarantee,
                 honest_share=honest_share,
                 certified=False,
             )
-            return cls(n_users, expected_random_users=users, n_bits=n_bits).mse(values)
+            return cls(n, expected_random_users=users, n_bits=n_bits)
 
-        n_bits, error = 1, mse(1)
-        while 2 * n_bits <= min(most, MOST_BITS):
-            error_at_double = mse(2 * n_bits)
-            if error_at_double > error * float(1 - share):
+        best = design(1)
+        while 2 * best.n_bits <= most:
+            double = design(2 * best.n_bits)
+            if at_most is None and double._spread > _MOST_SPREAD:
                 break
-            n_bits, error = 2 * n_bits, error_at_double
-        return n_bits
+            if double.mse(values) > best.mse(values) * float(1 - share):
+                break
+            best = double
+        return best.n_bits
+
+    @property
+    def _spread(self) -> float:
+        """Return about the standard deviation of the total of all bits."""
+        q = float(self.flip_probability)
+        return math.sqrt(self.n_users * self.n_bits * q * (1 - q))
 
     # ---- run ------------------------------------------------------------------------
 
@@ -253,3 +270,9 @@ class RealSum(FlippedSum[float]):
             spread = sum(r * (UNIT - r) for r in fraction[fraction > 0].tolist())
             rounding = Fraction(spread, UNIT**2 * self.n_bits**2)
         return float_up(self.noise_mse() + rounding)
+
+
+def _default_most(n_users: int) -> int:
+    least, most = _DEFAULT_MOST_BITS
+    wanted = math.isqrt(n_users // 16)
+    return min(most, max(least, 1 << max(0, wanted - 1).bit_length()))

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar
 
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.shuffle.histogram.estimate import HistogramEstimate
 from smoothdp.sources import Source
 
 Prefix = tuple[int, ...]
+_BYTE = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,16 @@ class FoundStrings:
 
         Every string has a text of its own: bytes that are no UTF-8 become lone surrogates, which
         ``text.encode(errors="surrogateescape")`` turns back into them.
+
+        Raises:
+            InvalidParameter: symbols of more than a byte.
         """
+        if self.fan_out > _BYTE:
+            raise InvalidParameter(
+                expected=f"strings of bytes, fan_out={_BYTE}, to be read as texts",
+                got=f"fan_out={self.fan_out}",
+                remedy="Use counts, whose keys are the symbols",
+            )
         return {
             bytes(string).rstrip(b"\0").decode(errors="surrogateescape"): count
             for string, count in self.counts.items()
