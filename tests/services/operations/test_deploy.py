@@ -157,7 +157,7 @@ def test_nginx_limits_what_the_party_leaves_to_it() -> None:
     }
     ports = {
         p.default
-        for role in ("shuffler", "analyzer")
+        for role in ("shuffler", "analyzer", "issuer")
         for p in serve.commands[role].params
         if p.name == "port"
     }
@@ -238,7 +238,7 @@ def test_the_container_runs_one_party_as_nobody() -> None:
     assert "/livez" in command[2]
     ports = {
         p.default
-        for role in ("shuffler", "analyzer")
+        for role in ("shuffler", "analyzer", "issuer")
         for p in serve.commands[role].params
         if p.name == "port"
     }
