@@ -208,7 +208,7 @@ GONE = [
     ["task", "tokens", "gone"],
     ["task", "create", "new", "--protocol", "histogram", *TARGET, "--min-batch", "9", "--domain",
      "gone"],
-    ["submit", "1", "--task", "gone", "--shuffler", "http://127.0.0.1:1", "--token-file", "t.csv"],
+    ["submit", "1", "--task", "gone", "--shuffler", "http://127.0.0.1:1", "--pass", "t.csv"],
     ["results", "1", "--collector", "gone", "--analyzer", "http://127.0.0.1:1"],
 ]  # fmt: skip
 
@@ -226,11 +226,11 @@ def test_a_file_that_is_not_there_is_named(
 
 
 @pytest.mark.usefixtures("place")
-def test_a_token_file_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_pass_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
     create = ["task", "create", "new", "--protocol", "boolean-sum", *TARGET, "--min-batch", "900"]
-    main(create)
+    main([*create, "--one-host"])
     capsys.readouterr()
-    sending = ["submit", "1", "--task", "new", "--shuffler", "http://127.0.0.1:1", "--token-file"]
+    sending = ["submit", "1", "--task", "new", "--shuffler", "http://127.0.0.1:1", "--pass"]
     line = failing([*sending, "gone"], capsys)
     assert "file gone; got no such file" in line
 
@@ -263,6 +263,10 @@ REFUSED = [
      "--n-bits with --protocol real-sum alone"),
     (["task", "create", "new", "--protocol", "boolean-sum", *TARGET, "--min-batch", "900",
       "--dishonest-share", "2"], "0 <= --dishonest-share < 1"),
+    (["task", "create", "new", "--protocol", "boolean-sum", *TARGET, "--min-batch", "900",
+      "--one-host", "--dishonest-share", "x"], "got --dishonest-share 'x'"),
+    (["task", "create", "new", "--protocol", "boolean-sum", *TARGET, "--min-batch", "900"],
+     "--one-host to try"),
 ]  # fmt: skip
 
 

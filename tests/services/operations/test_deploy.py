@@ -157,13 +157,13 @@ def test_nginx_limits_what_the_party_leaves_to_it() -> None:
     }
     ports = {
         p.default
-        for role in ("shuffler", "analyzer")
+        for role in ("shuffler", "analyzer", "issuer")
         for p in serve.commands[role].params
         if p.name == "port"
     }
     assert {int(u["server"][0].rpartition(":")[2]) for u in upstreams.values()} == ports
     servers = [inner for _, inner in named(http, "server")]
-    assert len(servers) == 2
+    assert len(servers) == 3
     for server in servers:
         assert all("ssl" in words for words, _ in named(server, "listen"))
         location = named(server, "location")[0][1]
@@ -188,7 +188,7 @@ def test_nginx_takes_the_file(tmp_path: Path) -> None:
     from tests.services.operations.certificates import Authority
 
     authority = Authority(tmp_path, "client-ca")
-    for party in ("shuffler", "analyzer"):
+    for party in ("shuffler", "issuer", "analyzer"):
         authority.certificate(party)
     text = (DEPLOY / "nginx.conf").read_text().replace("/etc/smoothdp", str(tmp_path))
     (tmp_path / "nginx.conf").write_text(text)
@@ -238,7 +238,7 @@ def test_the_container_runs_one_party_as_nobody() -> None:
     assert "/livez" in command[2]
     ports = {
         p.default
-        for role in ("shuffler", "analyzer")
+        for role in ("shuffler", "analyzer", "issuer")
         for p in serve.commands[role].params
         if p.name == "port"
     }

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import click
+
+from smoothdp.exact.parameters.numbers import exact_fraction
 
 PROTOCOL_CHOICES = (
     "boolean-sum",
@@ -93,11 +94,12 @@ def create_from_halves(directory: Path, parties: PartyOptions, **request: Any) -
     }
     if not parties.is_open:
         files["issuer"] = parties.issuer
+    honest_share = _one_minus(request.pop("dishonest_share"))
     _require_consistent(parties, files)
     request |= {
         "issuer_url": parties.issuer_url or "http://127.0.0.1:8603",
         "origin": parties.origin or "127.0.0.1",
-        "honest_share": _one_minus(request.pop("dishonest_share")),
+        "honest_share": honest_share,
     }
     if parties.one_host:
         made = services.agree_on_one_host(directory, has_issuer=not parties.is_open, **request)
@@ -155,12 +157,9 @@ def _require_consistent(parties: PartyOptions, files: dict[str, Path | None]) ->
 
 
 def _one_minus(share: str) -> str:
-    try:
-        honest = 1 - Fraction(share)
-    except (ValueError, ZeroDivisionError):
-        honest = Fraction(0)
-    if not 0 < honest <= 1:
+    value = exact_fraction(share, name="dishonest_share")
+    if not 0 <= value < 1:
         raise click.UsageError(
-            f"Expected --dishonest-share from 0 to below 1; got {share}. Give a share such as 0.1."
+            f"Expected 0 <= --dishonest-share < 1; got {share}. Give a share such as 0.1."
         )
-    return str(honest)
+    return str(1 - value)
