@@ -7,6 +7,7 @@ import random
 import signal
 import sqlite3
 from collections import Counter
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -253,10 +254,11 @@ def test_48_time_that_goes_back_opens_nothing(world: PartyWorld) -> None:
 
 
 @pytest.fixture
-def world(tmp_path: Path, storage_kind: str) -> PartyWorld:  # noqa: ARG001
+def world(tmp_path: Path, storage_kind: str) -> Iterator[PartyWorld]:  # noqa: ARG001
     made = PartyWorld(tmp_path)
     made.open_window()
-    return made
+    yield made
+    made.close()
 
 
 def test_49_two_sealers_make_one_batch(world: PartyWorld, tmp_path: Path) -> None:
