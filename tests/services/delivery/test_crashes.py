@@ -7,7 +7,9 @@ import random
 import signal
 import sqlite3
 from collections import Counter
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -125,7 +127,11 @@ def killed_runs(directory: Path, kills: int, seed: int) -> Counter[str]:
 
 def check_totals(directory: Path) -> None:
     """Every report is in one batch, counted once, released once; everybody was served once."""
-    world = WholeWorld(directory, TASK)
+    with closing(WholeWorld(directory, TASK)) as world:
+        look_at(world, directory)
+
+
+def look_at(world: WholeWorld, directory: Path) -> None:
     rounds = int((directory / "round").read_text())
     assert world.shuffler.totals() == {
         "pending": 0,
@@ -145,7 +151,6 @@ def check_totals(directory: Path) -> None:
     assert [keys.scopes() for keys in world.keys] == [[], []]
     left = world.issuer.storage.read("SELECT window FROM window_key WHERE secret IS NOT NULL")
     assert left == world.issuer.storage.read("SELECT * FROM issued") == []
-    world.close()
 
 
 def test_37_to_46_a_kill_at_each_point_loses_nothing_and_counts_nothing_twice(
@@ -253,10 +258,11 @@ def test_48_time_that_goes_back_opens_nothing(world: PartyWorld) -> None:
 
 
 @pytest.fixture
-def world(tmp_path: Path, storage_kind: str) -> PartyWorld:  # noqa: ARG001
+def world(tmp_path: Path, storage_kind: str) -> Iterator[PartyWorld]:  # noqa: ARG001
     made = PartyWorld(tmp_path)
     made.open_window()
-    return made
+    yield made
+    made.close()
 
 
 def test_49_two_sealers_make_one_batch(world: PartyWorld, tmp_path: Path) -> None:

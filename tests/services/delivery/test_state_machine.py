@@ -330,7 +330,7 @@ def run(examples: int, steps: int, *, shrink: bool = True) -> None:
 
 def test_52_any_order_of_events() -> None:
     Parties.released = 0
-    run(25, 30)
+    run(20, 30)
     # It comes to releases: ten are usual.
     assert Parties.released
 
