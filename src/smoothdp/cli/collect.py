@@ -15,8 +15,7 @@ from smoothdp.cli.options.columns import require_bits
 from smoothdp.cli.options.csv_files import CsvFileOptions, csv_options
 from smoothdp.cli.options.files import ask_ledger
 from smoothdp.cli.options.guarantees import read_approximate
-from smoothdp.plots.canvas import picture_path
-from smoothdp.report.collecting.histograms import OTHER
+from smoothdp.plots import picture_path
 
 
 @click.command()
@@ -150,7 +149,7 @@ def collect(
     n_users, n_bins = len(values), len(names) if counts else None
     n_shown = n_users if n_answered is None else n_answered
     if plan:
-        if n_bins is not None and bins is None and OTHER not in names:
+        if n_bins is not None and bins is None and "other" not in names:
             # The bin of all values that the file does not list.
             n_bins += 1
         asked = ("guarantee", "honest_share", "most_messages", "most_slots")

@@ -4,7 +4,7 @@ matplotlib is imported inside the calls, so it stays an extra (`pip install "smo
 Colours are told apart by colour-blind readers, and every curve has its own kind of line.
 """
 
-from smoothdp.plots.canvas import save
+from smoothdp.plots.canvas import picture_path, save
 from smoothdp.plots.error_by_budget import plot_error_by_budget
 from smoothdp.plots.groups import plot_groups
 from smoothdp.plots.inline import inline_svg
@@ -16,6 +16,7 @@ from smoothdp.plots.tradeoff import plot_tradeoff
 
 __all__ = [
     "inline_svg",
+    "picture_path",
     "plot_densities",
     "plot_error_by_budget",
     "plot_groups",
