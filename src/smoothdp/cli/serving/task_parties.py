@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import click
-
-from smoothdp.exact.parameters.numbers import exact_fraction
 
 PROTOCOL_CHOICES = (
     "boolean-sum",
@@ -157,7 +156,10 @@ def _require_consistent(parties: PartyOptions, files: dict[str, Path | None]) ->
 
 
 def _one_minus(share: str) -> str:
-    value = exact_fraction(share, name="dishonest_share")
+    try:
+        value = Fraction(share)
+    except (ValueError, ZeroDivisionError):
+        value = Fraction(1)
     if not 0 <= value < 1:
         raise click.UsageError(
             f"Expected 0 <= --dishonest-share < 1; got {share}. Give a share such as 0.1."
