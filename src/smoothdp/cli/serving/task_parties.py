@@ -159,7 +159,10 @@ def _one_minus(share: str) -> str:
     try:
         value = Fraction(share)
     except (ValueError, ZeroDivisionError):
-        value = Fraction(1)
+        raise click.UsageError(
+            f"Expected --dishonest-share as a number; got --dishonest-share {share!r}. "
+            "Give a share such as 0.1."
+        ) from None
     if not 0 <= value < 1:
         raise click.UsageError(
             f"Expected 0 <= --dishonest-share < 1; got {share}. Give a share such as 0.1."
