@@ -59,10 +59,11 @@ QUERIES: list[Query] = [
 GUARANTEES: list[tuple[Guarantee, type[NoiseDistribution]]] = [
     (PureDP(1), PolyPlace),
     (ZCDP(HALF), ArsinhNormal),
-    (TruncatedCDP(HALF, omega=10), Gaussian),
+    (TruncatedCDP(HALF, omega=10), ArsinhNormal),
 ]
 CASES = [(query, *kind) for query in QUERIES for kind in GUARANTEES]
 CASES.append((Median(BOUNDS), ApproxDP(1, delta="1e-6"), PolyPlace))
+CASES.append((Median(BOUNDS), TruncatedCDP("1/20", omega=3), Gaussian))
 
 
 class Counted(SeededRandom):

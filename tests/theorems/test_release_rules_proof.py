@@ -51,6 +51,7 @@ def test_no_rule_takes_data() -> None:
     public = {
         *("query", "guarantee", "n_records", "smoothing", "covers", "least", "law"),
         *("noise", "clamp", "number", "value", "e", "omega", "families", "coverage", "is_laplace"),
+        "terms",
     }
     seen = 0
     for module in (defaults, budget, usefulness, arguments):

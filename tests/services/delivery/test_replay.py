@@ -15,7 +15,7 @@ from smoothdp.services.formats.batch import PART_RECORDS, BatchHeader
 from smoothdp.services.formats.marks import MarksFile
 from smoothdp.services.formats.report import Report, seal_report
 from smoothdp.services.shuffler.delivery import deliver_batches
-from smoothdp.services.shuffler.ingest import Taken
+from smoothdp.services.shuffler.ingest import OpenedReport, Taken
 from smoothdp.services.shuffler.sealing import seal_window
 from tests.services.worlds.party_world import HOUR, WINDOW, PartyWorld
 from tests.services.worlds.small_tasks import SHUFFLER_SIGN, small_task
@@ -51,16 +51,22 @@ def test_21_concurrent_copies_count_once(world: PartyWorld) -> None:
 
 
 def test_21_copies_in_one_group_count_once(world: PartyWorld) -> None:
-    """None of a group is known when it is judged: the two unique keys tell them apart."""
+    """None of a group is known when it is judged: the two unique keys tell them apart.
+
+    A group is stored in the order of its passes' tags, those of one pass as they came.
+    """
     report, other = world.report(), world.report()
-    mine, thief = (world.shuffler.sender(world.new_pass()) for _ in range(2))
-    judged = []
-    for sender, sent in ((mine, report), (thief, report), (mine, other), (mine, report)):
+
+    def judged(sender: bytes | None, sent: Report) -> OpenedReport:
         assert sender is not None
         opened = world.shuffler.judge(WINDOW, sender, seal_report(sent.encode(), world.card()))
         assert not isinstance(opened, Taken)
-        judged.append(opened)
-    first, copied, second, again = world.shuffler.accept(judged)
+        return opened
+
+    passes = [world.shuffler.sender(world.new_pass()) for _ in range(2)]
+    mine, thief = sorted(passes, key=lambda one: judged(one, report).sender_tag)
+    sent = ((mine, report), (thief, report), (mine, other), (mine, report))
+    first, copied, second, again = world.shuffler.accept([judged(*one) for one in sent])
     assert (first, again) == (Taken.ACCEPTED, Taken.ACCEPTED)
     assert (copied, second) == (Taken.OTHER_REPORT, Taken.OTHER_REPORT)
     assert world.shuffler.totals()["pending"] == 1

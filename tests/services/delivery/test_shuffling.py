@@ -69,6 +69,7 @@ def test_18_buckets_that_are_kept_in_order_are_found(monkeypatch: pytest.MonkeyP
     assert not chi_square_is_fine(counts)
 
 
+@pytest.mark.slow
 def test_18_first_and_neighbours_of_many_buckets() -> None:
     n, runs = 50, 1500
     seen = orders(runs, n, at_once=7)

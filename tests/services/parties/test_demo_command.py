@@ -36,9 +36,14 @@ def test_the_demo_command_says_that_one_host_voids_the_assumption(tmp_path: Path
     ("column", "options", "rows"),
     [
         ("bit", [], {"sum": "40"}),
-        ("x", ["--above", "4"], {"sum": "80"}),
+        pytest.param("x", ["--above", "4"], {"sum": "80"}, marks=pytest.mark.slow),
         ("x", ["--bounds", "2", "8"], {"mean": "5"}),
-        ("name", ["--domain", "names.txt"], {"a": "80", "b": "40"}),
+        pytest.param(
+            "name",
+            ["--domain", "names.txt"],
+            {"a": "80", "b": "40"},
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_the_demo_command_shows_the_truth_beside_the_estimate(
