@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from smoothdp.errors import SmoothdpError
 from smoothdp.services.analyzer import release
 from smoothdp.services.analyzer.analyzer import Analyzer
 from smoothdp.services.analyzer.analyzer_tables import ANALYZER_SCHEMA
@@ -17,10 +19,14 @@ from smoothdp.services.analyzer.release import release_counted, work
 from smoothdp.services.analyzer.window_cards import GATEWAY
 from smoothdp.services.formats.report import seal_report
 from smoothdp.services.formats.served import Served
+from smoothdp.services.issuer.window_keys import close_windows
+from smoothdp.services.operations.logs import PutOff
+from smoothdp.services.shuffler.delivery import DeliveryRefused
 from smoothdp.services.shuffler.ingest import OpenedReport, Taken
 from smoothdp.services.shuffler.shuffler import Shuffler
 from smoothdp.services.shuffler.shuffler_tables import SHUFFLER_SCHEMA
 from smoothdp.services.store.erasable_keys import ErasableKeys
+from smoothdp.services.store.revoked import revoke
 from smoothdp.services.wire.calls import ServiceError, Unreachable, ask
 from tests.services.storages import open_state
 from tests.services.worlds.party_world import PASS_KEY, WINDOW, PartyWorld
@@ -30,6 +36,8 @@ from tests.services.worlds.small_tasks import (
     SHUFFLER_SIGN,
     small_task,
 )
+from tests.services.worlds.three_parties import Parties
+from tests.services.worlds.whole_world import WholeWorld
 
 
 def open_task(**options: Any) -> Any:
@@ -256,3 +264,66 @@ def test_a_damaged_compressed_answer_is_an_error_in_words() -> None:
     ):
         ask(http, "GET", "/v2/tasks/00/cards/1")
     assert not isinstance(caught.value, Unreachable)
+
+
+# ---- an analyser that lost what it knew ---------------------------------------------------------
+
+
+def test_a_window_that_the_analyser_forgot_holds_up_no_later_one(tmp_path: Path) -> None:
+    """Restored from an older copy it has no card of a window: its number is refused for ever."""
+    world = WholeWorld(tmp_path)
+    for window in (WINDOW, WINDOW + 1):
+        world.go_to(window * 3600 + 600.0)
+        world.open_window(window)
+        for person in ("ann", "bob", "cy"):
+            assert world.take_part(person, window=window) == 202
+        world.seal(window)
+        close_windows(world.issuer)
+    with world.analyzer.storage.transaction() as change:
+        change.change("DELETE FROM card WHERE window = ?", (WINDOW,))
+    for _ in range(2):
+        with pytest.raises(PutOff, match=f"409 to the number of accounts of window {WINDOW}"):
+            world.tell()
+    with pytest.raises(DeliveryRefused):
+        world.deliver()
+    work(world.analyzer)
+    assert world.result(WINDOW + 1)["state"] == "RELEASED"
+    assert world.charged() == [WINDOW + 1]
+    world.close()
+
+
+def test_a_window_with_another_gateway_key_holds_up_no_later_card(tmp_path: Path) -> None:
+    """A shuffler that lost its state brings another key for a window that has one."""
+    with ExitStack() as stack:
+        parties = Parties(tmp_path, stack)
+        lost = bytes(31) + b"\x09"
+        cards = parties.analyzer.analyzer.cards
+        assert cards.put_key(GATEWAY, WINDOW, lost) == 201
+        for party in (parties.shuffler, parties.issuer, parties.shuffler):
+            with suppress(SmoothdpError):
+                party.work(parties.url)
+        own = parties.shuffler.shuffler.cards
+        assert not own.is_given(WINDOW)
+        assert own.is_given(WINDOW + 1)
+        with pytest.raises(ServiceError, match=f"gateway key of window {WINDOW}"):
+            parties.shuffler.work(parties.url)
+
+
+# ---- secrets that are revoked -------------------------------------------------------------------
+
+
+def test_an_invitation_revoked_in_a_window_ends_no_report_and_gives_no_second(
+    tmp_path: Path,
+) -> None:
+    """Tokens that were given stay good, and count in X; another device gets none."""
+    world = WholeWorld(tmp_path)
+    world.open_window()
+    for person in ("bob", "cy"):
+        assert world.take_part(person) == 202
+    world.take_part("ann", lose=("reports request",))
+    revoke(tmp_path / "revoked", [b"ann".rjust(16)])
+    assert world.take_part("ann", device="other") == 401
+    assert world.take_part("ann") == 202
+    document = world.end()
+    assert (document["state"], document["users"], document["accounts_served"]) == ("RELEASED", 3, 3)
+    world.close()
