@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from smoothdp.errors import SmoothdpError
+from smoothdp.errors import LedgerError, SmoothdpError
 from smoothdp.services.analyzer import release
 from smoothdp.services.analyzer.analyzer import Analyzer
 from smoothdp.services.analyzer.analyzer_tables import ANALYZER_SCHEMA
@@ -307,6 +307,33 @@ def test_a_window_with_another_gateway_key_holds_up_no_later_card(tmp_path: Path
         assert own.is_given(WINDOW + 1)
         with pytest.raises(ServiceError, match=f"gateway key of window {WINDOW}"):
             parties.shuffler.work(parties.url)
+
+
+def test_a_damaged_ledger_keeps_no_key_of_a_window_that_was_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = PartyWorld(tmp_path)
+    for window, accounts in ((WINDOW, 2**40), (WINDOW + 1, 12)):
+        world.go_to(window * 3600 + 1200.0)
+        world.open_window(window)
+        world.send_many(12, window=window)
+        world.seal(window)
+        world.deliver()
+        assert world.tell_served(accounts, window) == 201
+
+    def damaged(_: int) -> Any:
+        raise LedgerError(expected="a ledger", got="a damaged one", remedy="Restore it")
+
+    monkeypatch.setattr(world.analyzer.ledger, "charge", damaged)
+    with pytest.raises(LedgerError):
+        work(world.analyzer)
+    assert world.analyzer.cards.inner_key(WINDOW) is None
+    assert world.analyzer.cards.inner_key(WINDOW + 1) is not None
+    assert world.result(WINDOW)["state"] == "REFUSED"
+    monkeypatch.undo()
+    assert work(world.analyzer) == 1
+    assert world.charged() == [WINDOW + 1]
+    world.close()
 
 
 # ---- secrets that are revoked -------------------------------------------------------------------
