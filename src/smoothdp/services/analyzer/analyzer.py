@@ -117,9 +117,12 @@ class Analyzer:
         if len(data) != header.part_bytes(part):
             return 422
         with self.storage.transaction() as change:
+            # Of a batch that has ended the row alone: nothing of it is opened or kept.
+            states = change.execute("SELECT state FROM batch WHERE batch_id = ?", (batch_id,))
+            kept = data if states == [(RECEIVING,)] else None
             if not change.change(
                 "INSERT OR IGNORE INTO part (batch_id, part, bytes) VALUES (?, ?, ?)",
-                (batch_id, part, data),
+                (batch_id, part, kept),
             ):
                 return 200
             have = change.execute("SELECT count(*) FROM part WHERE batch_id = ?", (batch_id,))

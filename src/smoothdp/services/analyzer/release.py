@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Any
 
 from smoothdp.errors import BudgetExceeded
@@ -32,11 +33,25 @@ def work(analyzer: Analyzer) -> int:
     """Count, release, end what has lapsed, erase the keys of all that has ended.
 
     Returns how many windows were released.
+
+    Raises:
+        SmoothdpError, OSError: what went wrong first; all that it was not needed for is done. A
+            ledger that is damaged, say, keeps no key of a window that has ended.
     """
-    count_complete(analyzer)
-    released = release_counted(analyzer)
-    end_lapsed(analyzer)
-    analyzer.cards.erase_ended()
+    problem: Exception | None = None
+    released = 0
+    try:
+        count_complete(analyzer)
+        released = release_counted(analyzer)
+    except Exception as error:
+        problem = error
+    for step in (partial(end_lapsed, analyzer), analyzer.cards.erase_ended):
+        try:
+            step()
+        except Exception as error:  # the other step does not need this one
+            problem = problem or error
+    if problem is not None:
+        raise problem
     return released
 
 

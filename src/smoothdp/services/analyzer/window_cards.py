@@ -55,7 +55,6 @@ class WindowCards:
         task_window = (self._task.task_id, window)
         if (refused := self._wrong_time(window)) is not None:
             return refused
-        charged = set(self._ledger.charged())
         with self._storage.transaction() as change:
             rows = change.execute(
                 f"SELECT {kind}, state FROM card WHERE task_id = ? AND window = ?", task_window
@@ -65,7 +64,7 @@ class WindowCards:
                 return 409
             if rows and rows[0][1] not in (HALF,):
                 return 200 if known == key else 409
-            if not self._pays(change, charged):
+            if not self._pays(change):
                 return 404
             if not rows:
                 change.change(
@@ -174,12 +173,13 @@ class WindowCards:
             return 425
         return 410 if now >= (window + 1) * length else None
 
-    def _pays(self, change: Transaction, charged: set[int]) -> bool:
+    def _pays(self, change: Transaction) -> bool:
         rows = change.execute(
             "SELECT window FROM card WHERE task_id = ? AND state IN (?, ?)",
             (self._task.task_id, MADE, SIGNED),
         )
-        taken = charged | {int(window) for (window,) in rows}
+        # Read after the cards: a window that ended before them is charged by now.
+        taken = self._ledger.charged().keys() | {int(window) for (window,) in rows}
         return len(taken) < windows_paid(self._task)
 
     def _make(self, change: Transaction, window: int) -> None:

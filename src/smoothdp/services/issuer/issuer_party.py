@@ -207,12 +207,18 @@ class IssuerParty:
         return True
 
     def _tell_served(self, http: httpx.Client) -> None:
+        problem: PutOff | None = None
         for window, statement in unsent(self.issuer):
             answer = self._ask(http, "PUT", "served", window, statement)
             if answer.status not in _TAKEN:
-                raise _refused(f"the number of accounts of window {window}", answer)
+                # One that the analyser has no card of any more must not hold up later windows.
+                refused = _refused(f"the number of accounts of window {window}", answer)
+                problem = problem or refused
+                continue
             self.issuer.reach("served: before it is kept as told")
             keep_told(self.issuer, window)
+        if problem is not None:
+            raise problem
 
     def _ask(
         self, http: httpx.Client, method: str, what: str, window: int, body: bytes = b""

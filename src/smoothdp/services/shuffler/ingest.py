@@ -7,7 +7,7 @@ two unique keys of the table alone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -18,6 +18,7 @@ TaskWindow = tuple[bytes, int]
 """A task and a window of it."""
 
 HELD = "SELECT report_id FROM pending WHERE task_id = ? AND window = ? AND sender_tag = ?"
+COUNT = "SELECT count(*) FROM pending WHERE task_id = ? AND window = ?"
 _ADD = (
     "INSERT OR IGNORE INTO pending (task_id, window, sender_tag, report_id, slots) "
     "VALUES (?, ?, ?, ?, ?)"
@@ -59,12 +60,18 @@ class OpenedReport:
     records: bytes
 
 
-def store_group(change: Transaction, group: Sequence[OpenedReport]) -> list[Taken]:
+def store_group(
+    change: Transaction, group: Sequence[OpenedReport], *, room: Mapping[int, int]
+) -> list[Taken]:
     """Store what of a group is to be stored; return what became of each.
 
     The statements are as many for a thousand reports as for one. Others may store, and one may
     seal, meanwhile: a window is open or not when its reports are added, and until they are
-    committed; what was not added is read again.
+    committed; what was not added is read again. What a window has no room for is to come later: if
+    it is there already, that is found before it is asked to be stored again.
+
+    Args:
+        room: window -> how many more reports it may hold.
     """
     answers = [Taken.ACCEPTED] * len(group)
     for window in sorted({item.task_window for item in group}):
@@ -73,6 +80,11 @@ def store_group(change: Transaction, group: Sequence[OpenedReport]) -> list[Take
             (place for place, item in enumerate(group) if item.task_window == window),
             key=lambda place: group[place].sender_tag,
         )
+        for place in places[room[window[1]] :]:
+            answers[place] = Taken.LATER
+        places = places[: room[window[1]]]
+        if not places:
+            continue
         items = [group[place] for place in places]
         added = change.add_many(
             _ADD,

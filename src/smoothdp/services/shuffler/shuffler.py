@@ -18,7 +18,9 @@ from smoothdp.services.formats.slot_tokens import SlotTokens
 from smoothdp.services.formats.task import Task
 from smoothdp.services.operations.clock_guard import ClockGuard, Verdict
 from smoothdp.services.shuffler.gateway_cards import GatewayCards
+from smoothdp.services.shuffler.group_commit import MOST_IN_GROUP
 from smoothdp.services.shuffler.ingest import (
+    COUNT,
     HELD,
     OpenedReport,
     Taken,
@@ -27,12 +29,14 @@ from smoothdp.services.shuffler.ingest import (
 )
 from smoothdp.services.shuffler.shuffler_tables import EXPIRED, OPEN, SEALED
 from smoothdp.services.store.erasable_keys import ErasableKeys
-from smoothdp.services.store.storage import Row, Storage
+from smoothdp.services.store.storage import Row, Storage, Transaction
 
 MOST_UNSIGNED = 5
 """Reports whose signatures are not good, under one pass in one window, that are looked at."""
 
 
+NEAR_FULL = 16 * MOST_IN_GROUP
+"""Places of a window that are left when its reports are counted anew for each group."""
 REMEMBERED_SECONDS = 1.0
 """How long a window that was open need not be read again before a report is opened."""
 KEPT_SECONDS = 30 * 86_400
@@ -165,11 +169,7 @@ class Shuffler:
         with self._counting:
             held = self._held.get(window)
         if held is None or held >= self.task.max_batch:
-            rows = self.storage.read(
-                "SELECT count(*) FROM pending WHERE task_id = ? AND window = ?",
-                (self.task.task_id, window),
-            )
-            held = int(rows[0][0])
+            held = int(self.storage.read(COUNT, (self.task.task_id, window))[0][0])
             with self._counting:
                 self._held[window] = held
         return held
@@ -198,7 +198,7 @@ class Shuffler:
     def accept(self, group: Sequence[OpenedReport]) -> list[Taken]:
         """Store a group of reports; those accepted are on disk when this returns."""
         with self.storage.adding() as change:
-            stored = store_group(change, group)
+            stored = store_group(change, group, room=self._room(change, group))
             self.reach("ingest: before commit")
         self.reach("ingest: after commit")
         with self._counting:
@@ -207,6 +207,21 @@ class Shuffler:
                     # Repeated ones too: it may say too many, and is counted anew then.
                     self._held[item.task_window[1]] += 1
         return stored
+
+    def _room(self, change: Transaction, group: Sequence[OpenedReport]) -> dict[int, int]:
+        """Return window -> how many more reports it may hold.
+
+        Reports that were judged beside each other all found a place. One too many would lose the
+        whole window: the analyser takes no batch above the task's largest.
+        """
+        room: dict[int, int] = {}
+        for window in {item.task_window[1] for item in group}:
+            with self._counting:
+                held = self._held.get(window)
+            if held is None or held + NEAR_FULL > self.task.max_batch:
+                held = int(change.execute(COUNT, (self.task.task_id, window))[0][0])
+            room[window] = max(0, self.task.max_batch - held)
+        return room
 
     # ---- what is over ------------------------------------------------------------------------
 
@@ -228,7 +243,8 @@ class Shuffler:
         with self._counting:
             for known in [key for key in self._unsigned if states.get(key[0]) != OPEN]:
                 del self._unsigned[known]
-            self._held = {w: n for w, n in self._held.items() if states.get(w) == OPEN}
+            # Other processes store too: each round counts anew.
+            self._held.clear()
 
     def forget_old(self) -> None:
         """Delete what is kept of windows that were over 30 days ago; cards stay for ever."""

@@ -39,7 +39,7 @@ from smoothdp.services.shuffler.shuffler_web import shuffler_app
 from smoothdp.services.store.erasable_keys import ErasableKeys
 from smoothdp.services.store.party_storage import open_storage
 from smoothdp.services.store.revoked import REVOKED_FILE, Revoked
-from smoothdp.services.wire.calls import Answer, ServiceError, ask, connect
+from smoothdp.services.wire.calls import Answer, ServiceError, Unreachable, ask, connect
 from smoothdp.services.wire.clock_call import exchange_clocks
 from smoothdp.services.wire.key_files import SECRETS_FILE, read_secret
 
@@ -200,29 +200,44 @@ class ShufflerParty:
         The analyser knows for how many windows the budget pays: at the first that it does not
         pay for the round ends, with one key made too many at most.
         """
-        cards, task = self.shuffler.cards, self.task
+        problem: Exception | None = None
         for window in self._coming_windows():
-            if cards.is_given(window):
-                continue
-            if cards.stored(window) is None:
-                config = key_config(window, cards.offered_key(window))
-                answer = self._ask(http, "PUT", "gateway-keys", window, config)
-                if answer.status in _NOT_WANTED:
-                    return
-                if answer.status == _OVER:
-                    continue
-                if answer.status not in _TAKEN:
-                    raise _refused(f"the gateway key of window {window}", answer)
-            answer = self._ask(http, "GET", "cards", window)
-            if answer.status != 200:
-                # The issuer's key is missing still.
-                continue
-            # The analyser may know both signatures already: its answer to them was lost.
-            signed = cards.sign(window, answer.body[: half_bytes(task)])
-            answer = self._ask(http, "PUT", "cards", window, signed)
+            try:
+                if not self._bring_key(http, window):
+                    break
+            except Unreachable:
+                raise
+            except (InvalidData, ServiceError) as error:
+                # After a loss of state the analyser has other keys for windows that were near.
+                problem = problem or error
+        if problem is not None:
+            raise problem
+
+    def _bring_key(self, http: httpx.Client, window: int) -> bool:
+        """Bring the key of a window, sign its card; False if it and later ones are not wanted."""
+        cards = self.shuffler.cards
+        if cards.is_given(window):
+            return True
+        if cards.stored(window) is None:
+            config = key_config(window, cards.offered_key(window))
+            answer = self._ask(http, "PUT", "gateway-keys", window, config)
+            if answer.status in _NOT_WANTED:
+                return False
+            if answer.status == _OVER:
+                return True
             if answer.status not in _TAKEN:
-                raise _refused(f"the card of window {window}", answer)
-            cards.given(window)
+                raise _refused(f"the gateway key of window {window}", answer)
+        answer = self._ask(http, "GET", "cards", window)
+        if answer.status != 200:
+            # The issuer's key is missing still.
+            return True
+        # The analyser may know both signatures already: its answer to them was lost.
+        signed = cards.sign(window, answer.body[: half_bytes(self.task)])
+        answer = self._ask(http, "PUT", "cards", window, signed)
+        if answer.status not in _TAKEN:
+            raise _refused(f"the card of window {window}", answer)
+        cards.given(window)
+        return True
 
     def _coming_windows(self) -> range:
         now, length = self.shuffler.clocks.now(), self.task.window_seconds

@@ -99,6 +99,12 @@ def ask(
                         remedy="Check the address",
                     )
         return Answer(answer.status_code, bytes(data), _seconds(answer.headers))
+    except httpx.DecodingError:
+        raise ServiceError(
+            expected=f"an answer from {http.base_url} as it is",
+            got="a damaged compressed one",
+            remedy="Check the address",
+        ) from None
     except httpx.TransportError as error:
         raise Unreachable(
             expected=f"an answer from {http.base_url}",
