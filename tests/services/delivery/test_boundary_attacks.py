@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from smoothdp.errors import LedgerError, SmoothdpError
-from smoothdp.services.analyzer import release
+from smoothdp.services.analyzer import counting, release
 from smoothdp.services.analyzer.analyzer import Analyzer
 from smoothdp.services.analyzer.analyzer_tables import ANALYZER_SCHEMA
 from smoothdp.services.analyzer.counting import count_complete
@@ -182,7 +182,7 @@ def test_a_worker_that_comes_late_to_a_release_changes_nothing(
         ledgers=full.folder,
         clocks=full.clocks[1],
     )
-    read = release.tallies
+    read = counting.tallies
 
     def late(analyzer: Analyzer, batch_id: bytes) -> dict[int, int]:
         monkeypatch.setattr(release, "tallies", read)
