@@ -208,6 +208,7 @@ def test_an_ipv6_network_counts_as_one() -> None:
     assert network_of("::ffff:203.0.113.9") == network_of("203.0.113.9")
 
 
+@pytest.mark.slow
 def test_a_handshake_that_is_not_begun_ends_too(tmp_path: Path) -> None:
     authority = Authority(tmp_path)
     written = party_directories(tmp_path / "t")

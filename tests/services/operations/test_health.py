@@ -315,6 +315,7 @@ def locked_for(tmp_path: Path, seconds: float) -> None:
             other.close()
 
 
+@pytest.mark.slow
 def test_a_locked_database_leaves_the_service_alive(tmp_path: Path) -> None:
     locked_for(tmp_path, 2)
 
