@@ -330,8 +330,8 @@ def run(examples: int, steps: int, *, shrink: bool = True) -> None:
 
 def test_52_any_order_of_events() -> None:
     Parties.released = 0
-    run(8, 30)
-    # It comes to releases: several are usual.
+    run(20, 30)
+    # It comes to releases: ten are usual.
     assert Parties.released
 
 
