@@ -5,6 +5,7 @@ SmoothdpError
 ├── InvalidData        data that a function cannot take        (also a ValueError)
 ├── IncompatibleClaims two claims that may not be combined     (also a ValueError)
 ├── OutOfReach         correct but too large to compute        (also a RuntimeError)
+├── Contradiction      two ways to a figure disagree: our fault (also an ArithmeticError)
 ├── BudgetExceeded     a charge that would pass a budget       (also a RuntimeError)
 ├── DoesNotConform     a class that is not what it claims      (also an AssertionError)
 ├── LedgerError        a ledger that cannot be read or written (also a RuntimeError)
@@ -19,6 +20,7 @@ from typing import Any, NamedTuple, TypeVar
 
 __all__ = [
     "BudgetExceeded",
+    "Contradiction",
     "DoesNotConform",
     "Explanation",
     "IncompatibleClaims",
@@ -114,6 +116,10 @@ class IncompatibleClaims(SmoothdpError, ValueError):
 
 class OutOfReach(SmoothdpError, RuntimeError):
     """The answer exists but is too large to compute here."""
+
+
+class Contradiction(SmoothdpError, ArithmeticError):
+    """Two ways to one figure contradict each other: a fault of the library, not of the caller."""
 
 
 class BudgetExceeded(SmoothdpError, RuntimeError):

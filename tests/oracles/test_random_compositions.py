@@ -204,6 +204,12 @@ def test_bounds_of_ten_thousand_compositions_meet_the_truth(block: int) -> None:
         check(number, roots=True)
 
 
+@pytest.mark.parametrize("number", [4409, 4700])
+def test_lists_that_failed_once(number: int) -> None:
+    """A panel too many in the head of a cut law (a lower end above the truth); no finite loss."""
+    check(number, roots=True)
+
+
 @pytest.mark.parametrize("number", range(20))
 def test_sums_agree_with_rationals(number: int) -> None:
     """The truth itself, and the library, against exact rationals for lists of finite pairs."""

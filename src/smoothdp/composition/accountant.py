@@ -135,7 +135,7 @@ class Accountant:
         if self.single is not None or self.has_grid or self.log_smoothed is not None:
             return
         solver = self.sides(0)[0].upper
-        if solver.route == "exact grouping":
+        if solver.route == "exact grouping" or solver.product.largest == -math.inf:
             return
         guess = likely_epsilon(solver.product, log_delta)
         normal = normal_epsilon(solver.product, log_delta)

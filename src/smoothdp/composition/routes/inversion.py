@@ -79,7 +79,7 @@ class Inversion:
         if shared != tilt and not found.upper - found.lower <= max(_ROUGH, self.tolerance):
             # Where all but rounding cancels, what counts is the size of the terms alone.
             other = self._log_bounds_at(tilt, epsilon)
-            found = LogBounds(max(found.lower, other.lower), min(found.upper, other.upper))
+            found = found.met(other)
         return found
 
     def near(self, epsilon: float) -> Callable[[float], LogBounds] | None:
@@ -116,7 +116,7 @@ class Inversion:
                 continue
             is_first = False
             found = self._bounds(contour, epsilon)
-            best = LogBounds(max(best.lower, found.lower), min(best.upper, found.upper))
+            best = best.met(found)
             if gap == 0.0 or self._sharp(found) or not self.patient:
                 return best
             # Beside an atom the width falls only with the square root of the gap.

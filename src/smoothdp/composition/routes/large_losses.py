@@ -53,6 +53,8 @@ class Term:
     def log_bounds(self, epsilon: float) -> LogBounds:
         """Bound ln of what it adds."""
         found, times = self.inversion.log_bounds(epsilon), self.log_times
+        if found == LOG_ZERO:
+            return LOG_ZERO
         slip = 4 * UNIT_ROUNDOFF * (abs(found.upper) + times + 1)
         return LogBounds(found.lower + times - slip, found.upper + times + slip)
 

@@ -91,7 +91,7 @@ class Solver:
             sharper = ball_bounds(product, epsilon)
             if sharper is not None:
                 self.handed_over = True
-                return LogBounds(max(found.lower, sharper.lower), min(found.upper, sharper.upper))
+                return found.met(sharper)
         return found
 
     def near(self, epsilon: float) -> Callable[[float], LogBounds] | None:
@@ -157,11 +157,11 @@ class Solver:
             return found
         before, found = found, self.inversion.log_bounds(epsilon)
         if before is not None:
-            found = LogBounds(max(found.lower, before.lower), min(found.upper, before.upper))
+            found = found.met(before)
         if epsilon > 0 and not found.upper - found.lower <= min(_NARROW, self.tolerance):
             other = self.large_losses.log_bounds(epsilon)
             if other is not None:
-                found = LogBounds(max(found.lower, other.lower), min(found.upper, other.upper))
+                found = found.met(other)
         return found
 
     @cached_property
@@ -188,7 +188,7 @@ class Solver:
                 log_sum_lower(one.lower, more.lower),
                 log_sum_upper(one.upper, more.upper),
             )
-            best = LogBounds(max(best.lower, lower), min(best.upper, upper))
+            best = best.met(LogBounds(lower, upper))
             if best.upper - best.lower <= self.tolerance:
                 break
         return best

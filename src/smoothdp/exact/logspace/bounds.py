@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from smoothdp.errors import Contradiction
+
 SMALLEST_FLOAT = 5e-324
 """The smallest positive float: what a positive number below it is rounded up to."""
 
@@ -31,10 +33,20 @@ class LogBounds(NamedTuple):
     def met(self, other: LogBounds) -> LogBounds:
         """Return what two enclosures of one truth have in common.
 
+        Raises:
+            Contradiction: they have nothing in common, so one of them is false.
+
         >>> LogBounds(-2.0, -1.0).met(LogBounds(-1.5, 0.0))
         LogBounds(lower=-1.5, upper=-1.0)
         """
-        return LogBounds(max(self.lower, other.lower), min(self.upper, other.upper))
+        common = LogBounds(max(self.lower, other.lower), min(self.upper, other.upper))
+        if not (common.lower <= common.upper and self.lower <= self.upper):
+            raise Contradiction(
+                expected="two enclosures of one number that meet",
+                got=f"ln within {tuple(self)} and within {tuple(other)}",
+                remedy="Report it with the call: the fault is ours, and no figure is given",
+            )
+        return common
 
     def linear(self) -> tuple[float, float]:
         """Return floats (lower, upper) around the truth itself, rounded outwards.

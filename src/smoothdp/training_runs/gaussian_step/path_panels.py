@@ -47,6 +47,16 @@ def rightwards(start: float, end: float, height: float, half: float) -> PanelRow
     return PanelRow(middles, np.full(middles.size, height), half, up=False)
 
 
+def between(start: float, end: float, height: float, half: float) -> PanelRow:
+    """Return panels along Im y = height that fill the way from ``start`` to ``end``.
+
+    The ends are whole panels apart, but for the rounding of both: one panel more would be another
+    integral.
+    """
+    numbers = _numbers(round((end - start) / (2 * half)))
+    return PanelRow(start + half * (2 * numbers + 1), np.full(numbers.size, height), half, up=False)
+
+
 def _numbers(panels: float) -> FloatArray:
     if not panels <= _MOST:
         raise OutOfReach(

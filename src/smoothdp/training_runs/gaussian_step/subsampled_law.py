@@ -48,6 +48,7 @@ from smoothdp.training_runs.gaussian_step.one_step import log_mixture_excess
 from smoothdp.training_runs.gaussian_step.path_panels import (
     Branch,
     PanelRow,
+    between,
     leftwards,
     rightwards,
     upwards,
@@ -181,9 +182,12 @@ class SubsampledGaussianLaw(LossLaw):
         half = self._half(math.inf if height == 0.0 else height)
         points, rows = [], []
         for branch in self._branches(tilt):
-            along = leftwards if branch.ends_right and not branch.ends_left else rightwards
-            ends = (branch.high, branch.low) if along is leftwards else (branch.low, branch.high)
-            rows.append(along(*ends, height, half))
+            if branch.ends_left and branch.ends_right:
+                rows.append(between(branch.low, branch.high, height, half))
+            elif branch.ends_right:
+                rows.append(leftwards(branch.high, branch.low, height, half))
+            else:
+                rows.append(rightwards(branch.low, branch.high, height, half))
             points.append(self._mixture.points(branch.power, rows[-1]))
         if self.view == "symmetric" and self.above is None:
             points.append(atom_at_zero(log_mass_at_zero(self.rate, self.mu).upper))
