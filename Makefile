@@ -10,6 +10,8 @@ RUN := $(BIN)/python
 WORKERS ?= 2
 # Neighbouring tests stay with one worker, which makes their fixtures once.
 IN_PARTS := -n $(WORKERS) --dist worksteal
+# Tests start hundreds of programs, each of which reads what the first one compiled.
+unexport PYTHONDONTWRITEBYTECODE
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
@@ -193,4 +195,5 @@ build: .venv/stamp-all-demo-peers-dev
 	@$(RUN) -m build --outdir dist
 
 clean:
+	find src tests demo benchmarks docs docs_site -name __pycache__ -prune -exec rm -rf {} +
 	rm -rf .venv browser/node_modules build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import argparse
 import ast
+import gc
 import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache, cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -66,7 +68,6 @@ class Module:
                     first = alias.name if alias.asname else alias.name.split(".")[0]
                     self.exports[alias.asname or first] = first
                     self.whole.append(alias.name)
-        self._tree = tree
 
     @cached_property
     def uses(self) -> Counter[str]:
@@ -89,12 +90,31 @@ class Module:
     @cached_property
     def has_slow(self) -> bool:
         """Whether something is marked slow here."""
-        return "mark.slow" in ast.unparse(self._tree)
+        return any(
+            isinstance(node, ast.Attribute)
+            and node.attr == "slow"
+            and isinstance(node.value, ast.Attribute)
+            and node.value.attr == "mark"
+            for node in self._names
+        )
+
+
+@contextmanager
+def no_garbage() -> Iterator[None]:
+    """Look for no garbage: looking goes through all trees again and again, longer than reading."""
+    looked = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if looked:
+            gc.enable()
 
 
 class Tree:
     """The modules of a repository, and where a dotted name is defined."""
 
+    @no_garbage()
     def __init__(self, root: Path = ROOT) -> None:
         self.root = root
         self.modules: dict[str, Module] = {}

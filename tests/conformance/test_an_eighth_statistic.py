@@ -65,7 +65,12 @@ def test_its_sensitivities_are_those_of_all_databases(make: Callable[..., Query]
 
 @pytest.mark.parametrize(
     "guarantee",
-    [sd.PureDP(1), sd.ApproxDP(1, delta="1e-6"), sd.ZCDP("1/2"), sd.TruncatedCDP("1/2", omega=10)],
+    [
+        sd.PureDP(1),
+        pytest.param(sd.ApproxDP(1, delta="1e-6"), marks=pytest.mark.slow),
+        sd.ZCDP("1/2"),
+        pytest.param(sd.TruncatedCDP("1/2", omega=10), marks=pytest.mark.slow),
+    ],
     ids=repr,
 )
 def test_it_is_released_and_planned(make: Callable[..., Query], guarantee: sd.Guarantee) -> None:

@@ -47,7 +47,11 @@ def cell(text: str, name: str) -> float:
     return float(found[1])
 
 
-@pytest.mark.parametrize("guarantee", [sd.PureDP(1), sd.ZCDP("0.5")], ids=repr)
+@pytest.mark.parametrize(
+    "guarantee",
+    [sd.PureDP(1), pytest.param(sd.ZCDP("0.5"), marks=pytest.mark.slow)],
+    ids=repr,
+)
 def test_plan_theorem_and_bound_are_for_one_guarantee(guarantee: Guarantee) -> None:
     plan = made(sd.queries.Median(BOUNDS), guarantee, "0.95")
     rest = smooth(plan).calibration.guarantee

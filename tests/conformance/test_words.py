@@ -47,7 +47,13 @@ def failing(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     ("column", "options", "covers", "alone"),
     [
         ("late", [], "of the share among these 3000 users", "random flips alone"),
-        ("delay", ["--above", "0"], "of the share among these 3000 users", "random flips alone"),
+        pytest.param(
+            "delay",
+            ["--above", "0"],
+            "of the share among these 3000 users",
+            "random flips alone",
+            marks=pytest.mark.slow,
+        ),
         (
             "delay",
             ["--bounds", "-3", "3", "--n-bits", "8"],

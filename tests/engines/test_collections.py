@@ -115,7 +115,16 @@ def shared_ones(collection: Collection, number: int) -> int:
     return total
 
 
-@pytest.mark.parametrize("what", ["column", "one datum", "two data exchanged", "one user absent"])
+@pytest.mark.parametrize(
+    "what",
+    [
+        "one datum",
+        *(
+            pytest.param(what, marks=pytest.mark.slow)
+            for what in ("column", "two data exchanged", "one user absent")
+        ),
+    ],
+)
 def test_noise_derived_from_the_user_alone_is_found(what: str) -> None:
     """The check has teeth: it rejects what the derivation once was."""
     other = OTHERS[what]

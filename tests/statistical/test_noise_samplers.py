@@ -110,7 +110,7 @@ def released(data: list[float], mechanism: SmoothNoise, seed: int) -> FloatArray
     return np.array([float(mechanism.grid.number(draws.draw(rng))) for _ in range(DRAWS)])
 
 
-@pytest.mark.parametrize("statistic", ["mean", "median"])
+@pytest.mark.parametrize("statistic", ["mean", pytest.param("median", marks=pytest.mark.slow)])
 def test_precision_of_the_output_says_nothing(statistic: str) -> None:
     """Answers 0 and 1 of neighbouring databases."""
     query = Mean((0, 1)) if statistic == "mean" else Median((0, 1), window=1)

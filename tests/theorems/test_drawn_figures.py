@@ -316,7 +316,9 @@ def test_the_exact_curve_of_figure_2_a_joins_the_right_ends_of_the_steps() -> No
     assert curve((steps[25][0] + steps[26][0]) / 2) > steps[26][1] + 0.01
 
 
-@pytest.mark.parametrize("kind", [ShufflingFigure, FixedSetFigure])
+@pytest.mark.parametrize(
+    "kind", [pytest.param(ShufflingFigure, marks=pytest.mark.slow), FixedSetFigure]
+)
 def test_figures_1_a_and_2_a_of_paper_5_are_drawn_as_steps(kind: Any) -> None:
     figure = kind.compute()
     panel = figure.panels[0]

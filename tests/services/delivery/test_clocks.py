@@ -94,7 +94,7 @@ class OwnClocks:
         }
 
 
-@pytest.mark.parametrize("who", [*PARTIES, "all"])
+@pytest.mark.parametrize("who", [*PARTIES, pytest.param("all", marks=pytest.mark.slow)])
 def test_two_days_ahead_for_a_round_destroy_nothing(tmp_path: Path, who: str) -> None:
     parties = OwnClocks(tmp_path)
     parties.round()

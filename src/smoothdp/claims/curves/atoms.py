@@ -119,7 +119,8 @@ class Atoms(NamedTuple):
         mass = np.exp(p - scale)
         total = math.fsum((mass * -np.expm1(-np.maximum(gap, 0.0))).tolist())
         # 1 - e^-g has a slope of at most 1. p - scale is rounded by u (scale - p).
-        loose = math.fsum((mass * (slip + (scale - p) * (2 * UNIT_ROUNDOFF))).tolist()) * 1.01
+        # Sums of m positive terms in any order are within m roundings: far below the .01.
+        loose = float((mass * (slip + (scale - p) * (2 * UNIT_ROUNDOFF))).sum()) * 1.01
         # exp, expm1, their product, the sum; and the error of the masses themselves.
         relative = 2 * (4 * LIBM_ERROR + self.error)
         upper = (total * (1 + relative) + loose) * (1 + 1e-15) + 1e-307

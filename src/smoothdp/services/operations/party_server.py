@@ -17,7 +17,7 @@ import uvicorn
 from starlette.applications import Starlette
 from uvicorn.config import STARTUP_FAILURE
 
-from smoothdp.services.operations.connections import PartyProtocol, PartyState
+from smoothdp.services.operations.connections import HEADER_SECONDS, PartyProtocol, PartyState
 from smoothdp.services.operations.logs import Cause, said
 
 LOG = logging.getLogger("smoothdp.services")
@@ -62,6 +62,7 @@ class PartyServer(uvicorn.Server):
     Args:
         config: made by `config_of`.
         most_of_address: connections of one address; None behind a proxy.
+        header_seconds: see `HEADER_SECONDS`.
         tls: makes what encrypts from its files: at the start, and again on SIGHUP.
         admin: the application for the operator, in the same loop.
         meanwhile: what runs beside, until the end.
@@ -72,12 +73,15 @@ class PartyServer(uvicorn.Server):
         config: uvicorn.Config,
         *,
         most_of_address: int | None = None,
+        header_seconds: float = HEADER_SECONDS,
         tls: Callable[[], ssl.SSLContext] | None = None,
         admin: Admin | None = None,
         meanwhile: Callable[[], Coroutine[Any, Any, None]] | None = None,
     ) -> None:
         super().__init__(config)
-        self.server_state: PartyState = PartyState(most_of_address=most_of_address)
+        self.server_state: PartyState = PartyState(
+            most_of_address=most_of_address, header_seconds=header_seconds
+        )
         self._tls, self._admin, self._meanwhile = tls, admin, meanwhile
         self._admin_state = PartyState(most_of_address=None)
         self._beside: asyncio.Task[None] | None = None

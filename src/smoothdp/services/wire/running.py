@@ -13,7 +13,11 @@ from starlette.applications import Starlette
 
 from smoothdp.errors import InvalidParameter
 from smoothdp.services.operations.admin import Operations, admin_address, admin_app
-from smoothdp.services.operations.connections import MOST_OF_ADDRESS, raise_descriptors
+from smoothdp.services.operations.connections import (
+    HEADER_SECONDS,
+    MOST_OF_ADDRESS,
+    raise_descriptors,
+)
 from smoothdp.services.operations.health import Health, Rounds, certificate_condition
 from smoothdp.services.operations.logs import json_lines
 from smoothdp.services.operations.party_server import Admin, PartyServer, config_of
@@ -125,13 +129,19 @@ def _listening(host: str, port: int) -> socket.socket:
 
 
 @contextmanager
-def on_loopback(app: Starlette, *, listener: socket.socket | None = None) -> Iterator[str]:
+def on_loopback(
+    app: Starlette,
+    *,
+    listener: socket.socket | None = None,
+    header_seconds: float = HEADER_SECONDS,
+) -> Iterator[str]:
     """Serve on a loopback port in a thread; yield the address.
 
     Args:
         app: what is served.
         listener: listens already, where the address had to be known before; closed at the end.
             A free port by default.
+        header_seconds: how long a connection may say nothing, see `HEADER_SECONDS`.
 
     Raises:
         OSError: the service did not start within 20 seconds.
@@ -143,7 +153,7 @@ def on_loopback(app: Starlette, *, listener: socket.socket | None = None) -> Ite
     """
     with listener or free_port() as listening:
         port = listening.getsockname()[1]
-        server = PartyServer(config_of(app, "127.0.0.1", port))
+        server = PartyServer(config_of(app, "127.0.0.1", port), header_seconds=header_seconds)
         thread = threading.Thread(target=lambda: server.run(sockets=[listening]), daemon=True)
         thread.start()
         deadline = time.monotonic() + 20
