@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -12,9 +13,9 @@ from smoothdp.cli.main import main
 GOAL = ["--epsilon", "1", "--delta", "1e-6", "--json"]
 
 
-def found(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> dict[str, float]:
+def found(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     main(["account", "calibrate", *arguments, *GOAL])
-    read: dict[str, float] = json.loads(capsys.readouterr().out)
+    read: dict[str, Any] = json.loads(capsys.readouterr().out)
     return read
 
 
@@ -56,11 +57,9 @@ def test_what_a_sampling_needs_can_be_given(capsys: pytest.CaptureFixture[str]) 
 def test_the_way_on_is_said(
     arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    run = ["account", "calibrate", "--n", "1000", "--batch", "500", "--sampling", "poisson"]
     with pytest.raises(SystemExit):
-        main(
-            ["account", "calibrate", "--n", "1000", "--batch", "500"]
-            + ["--sampling", "poisson", *arguments, *GOAL]
-        )
+        main([*run, *arguments, *GOAL])
     assert words in capsys.readouterr().err
 
 
