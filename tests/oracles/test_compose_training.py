@@ -140,8 +140,11 @@ def test_two_steps_at_an_epsilon_that_leaves_the_floats() -> None:
             return density * step.mixture(mpmath.exp(1500) / step.ratio(y))
 
         truth = mpmath.quad(part, [top + offset for offset in (-40, -20, -9, 0, 9, 20, 40)])
-        contains(found.log_delta_bounds(1500), truth, math.inf)
-        assert found.log_delta_bounds(1500).upper < found.log_delta_bounds(1100).upper
+        contains(found.log_delta_bounds(Fraction(1500)), truth, math.inf)
+        assert (
+            found.log_delta_bounds(Fraction(1500)).upper
+            < found.log_delta_bounds(Fraction(1100)).upper
+        )
 
 
 @pytest.mark.parametrize(

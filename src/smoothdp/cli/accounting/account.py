@@ -75,7 +75,7 @@ class _ShowByDefault(click.Group):
             if first.isidentifier() and not Path(first).exists():
                 raise click.UsageError(
                     f"Expected a ledger, or one of {', '.join(sorted(self.commands))}; got "
-                    f"{first}, and no file of that name. Name one of these, or make a ledger "
+                    f"{first}, and no such file. Name one of these, or make a ledger "
                     f"with: smoothdp account create {first} --epsilon EPSILON --delta DELTA."
                 )
             arguments = ["show", *arguments]
