@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -12,9 +13,9 @@ from smoothdp.cli.main import main
 GOAL = ["--epsilon", "1", "--delta", "1e-6", "--json"]
 
 
-def found(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> dict[str, float]:
+def found(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     main(["account", "calibrate", *arguments, *GOAL])
-    read: dict[str, float] = json.loads(capsys.readouterr().out)
+    read: dict[str, Any] = json.loads(capsys.readouterr().out)
     return read
 
 
@@ -30,6 +31,61 @@ def test_noise_and_steps_of_training(capsys: pytest.CaptureFixture[str]) -> None
     noise = found([*run, "--steps", "50"], capsys)["value"]
     steps = found([*run, "--noise", repr(noise)], capsys)
     assert (steps["value"], steps["refuted"]) == (50, 51)
+    assert steps["epochs"] == 0.5
+    assert steps["neighbours"] == "add_remove"
+
+
+def test_what_a_sampling_needs_can_be_given(capsys: pytest.CaptureFixture[str]) -> None:
+    run = ["--n", "1000", "--batch", "10", "--steps", "48", "--sampling", "banded"]
+    noise = found([*run, "--bands", "4"], capsys)["value"]
+    banded = {"n_records": 1000, "batch": 10, "steps": 48, "sampling": "banded", "bands": 4}
+    made = sd.calibrate(
+        lambda noise: sd.training(noise=noise, **banded),  # type: ignore[arg-type]
+        (1, "1e-6"),
+    )
+    assert noise == made.value
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--noise", "0.5"], "Raise the noise"),
+        (["--noise", "1", "--steps", "5"], "smoothdp account training"),
+        ([], "got --n, --batch, --sampling."),
+    ],
+)
+def test_the_way_on_is_said(
+    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = ["account", "calibrate", "--n", "1000", "--batch", "500", "--sampling", "poisson"]
+    with pytest.raises(SystemExit):
+        main([*run, *arguments, *GOAL])
+    assert words in capsys.readouterr().err
+
+
+def test_a_target_is_about_the_neighbours_of_the_items() -> None:
+    run = {"n_records": 1000, "batch": 10, "steps": 4, "sampling": "poisson"}
+    with pytest.raises(sd.errors.IncompatibleClaims, match='neighbours="add_remove"'):
+        sd.calibrate(
+            lambda noise: sd.training(noise=noise, **run),  # type: ignore[arg-type]
+            sd.ApproxDP(1, delta="1e-6"),
+        )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["training"], "smoothdp account training"),
+        (["account", "trainin", "--help"], "calibrate, create, export, show, training"),
+    ],
+)
+def test_a_command_in_another_place_is_found(
+    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+    assert words in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

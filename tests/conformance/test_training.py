@@ -173,6 +173,29 @@ def test_the_command_prints_both_ends_and_other_samplings() -> None:
     assert run.sentence() in text
 
 
+def test_the_lower_end_of_a_bound_is_of_no_run() -> None:
+    few: dict[str, Any] = {"n_records": 100, "batch": 10, "steps": 3, "noise": 2}
+    text = sd.report.TrainingCost.of(sd.training(**few, sampling="shuffled"), delta="1e-5").text()
+    assert "(a bound: no run costs more; how much less is open)" in text.splitlines()[0]
+    text = sd.report.TrainingCost.of(sd.training(**few, sampling="fixed"), delta="1e-5").text()
+    assert text.splitlines()[0].count("at least") == 1
+    assert "whether one record was there or another one in its place" in text
+
+
+def test_no_infinite_numbers_in_json() -> None:
+    run = sd.training(**WHOLE, sampling="poisson")
+    cost = sd.report.TrainingCost.of(run, delta=0)
+    assert json.loads(cost.to_json(), parse_constant=pytest.fail)["epsilon"]["upper"] is None
+    assert "no finite one is proved" in cost.text()
+
+
+@pytest.mark.parametrize("read", [sd.attacks.advantage, sd.attacks.bayes_success])
+def test_an_attack_is_read_off_a_profile(read: Any) -> None:
+    for given in (sd.training(**WHOLE, sampling="poisson"), sd.PureDP(1)):
+        with pytest.raises(sd.errors.InvalidParameter, match=r"Pass its \.profile\(\)"):
+            read(given)
+
+
 def test_the_command_refuses_in_its_own_words() -> None:
     done = CliRunner().invoke(commands, [*COMMAND, "truncated_poisson"])
     assert done.exit_code != 0

@@ -128,6 +128,25 @@ def test_two_steps(rate: str, noise: str, epsilon: str, width: float) -> None:
         contains(found, max(forward, backward), width)
 
 
+def test_two_steps_at_an_epsilon_that_leaves_the_floats() -> None:
+    """e^epsilon / rate is beyond floats, by the rate: this was an OverflowError."""
+    step = Step("1e-5", "0.6")
+    found = sd.compose([(sd.SubsampledGaussian("1e-5", noise_multiplier="0.6"), 2)])
+    with mpmath.workdps(40):
+        top = (750 - mpmath.log(step.q) + step.m**2 / 2) / step.m
+
+        def part(y: mpf) -> mpf:
+            density = mpmath.npdf(y) * step.ratio(y)
+            return density * step.mixture(mpmath.exp(1500) / step.ratio(y))
+
+        truth = mpmath.quad(part, [top + offset for offset in (-40, -20, -9, 0, 9, 20, 40)])
+        contains(found.log_delta_bounds(Fraction(1500)), truth, math.inf)
+        assert (
+            found.log_delta_bounds(Fraction(1500)).upper
+            < found.log_delta_bounds(Fraction(1100)).upper
+        )
+
+
 @pytest.mark.parametrize(
     ("rate", "noise", "epsilon", "width"),
     [

@@ -55,9 +55,14 @@ def read_statistic_neighbours(value: Neighbours | str) -> Neighbours:
 def require_same(first: Neighbours, second: Neighbours) -> None:
     """Raise IncompatibleClaims unless both claims are about the same neighbours."""
     if first is not second:
+        remedy = "Name the same neighbours for both"
+        if Neighbours.ZERO_OUT not in (first, second):
+            remedy += (
+                ", or turn the claim about add_remove into one about replace_one with "
+                "guarantee.as_replace_one(); there is no way back"
+            )
         raise IncompatibleClaims(
             expected="claims about the same neighbours",
             got=f"{first.value} and {second.value}",
-            remedy="Turn the claim about add_remove into one about replace_one with "
-            "guarantee.as_replace_one(); there is no way back",
+            remedy=remedy,
         )

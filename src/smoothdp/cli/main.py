@@ -107,7 +107,28 @@ def _leaves(command: click.Command) -> Iterator[click.Command]:
 # ---- the commands
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
+class _Commands(click.Group):
+    """The commands; one of a group that is named without its group is led there."""
+
+    def resolve_command(
+        self, context: click.Context, arguments: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = arguments[0]
+        if name not in self.commands:
+            for group, command in self.commands.items():
+                if isinstance(command, click.Group) and name in command.commands:
+                    raise click.UsageError(
+                        f"Expected a command of smoothdp; got {name}, which is one of {group}. "
+                        f"Write smoothdp {group} {name}."
+                    )
+        return super().resolve_command(context, arguments)
+
+
+@click.group(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    invoke_without_command=True,
+)
 @click.version_option(sd.__version__)
 @click.pass_context
 def commands(context: click.Context) -> None:

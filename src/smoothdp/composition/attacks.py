@@ -12,6 +12,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from smoothdp.claims.curves.profile import PrivacyProfile
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.balls.balls import log_bounds
 from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF, exp_upper, log_sum_upper
 from smoothdp.exact.parameters.numbers import (
@@ -32,11 +33,14 @@ _FARTHEST = 4096.0
 def advantage(profile: PrivacyProfile) -> float:
     """Return the largest true-positive minus false-positive rate: delta(0), rounded up.
 
+    Raises:
+        InvalidParameter: no profile, but what has one.
+
     >>> from smoothdp.claims import GaussianDP
     >>> round(advantage(GaussianDP(1).profile()), 6)
     0.382925
     """
-    return profile.delta(0)
+    return _read(profile).delta(0)
 
 
 def best_attack(profile: PrivacyProfile, *, false_positive_rate: Parameter) -> float:
@@ -46,12 +50,13 @@ def best_attack(profile: PrivacyProfile, *, false_positive_rate: Parameter) -> f
     below floats, such as "1e-400".
 
     Raises:
-        InvalidParameter: a rate outside [0, 1].
+        InvalidParameter: a rate outside [0, 1]; no profile, but what has one.
 
     >>> from smoothdp.claims import GaussianDP
     >>> round(best_attack(GaussianDP(1).profile(), false_positive_rate="0.05"), 5)
     0.25951
     """
+    _read(profile)
     alpha = exact_probability(false_positive_rate, name="false_positive_rate")
     if alpha == 1:
         return 1.0
@@ -70,7 +75,8 @@ def best_attack(profile: PrivacyProfile, *, false_positive_rate: Parameter) -> f
         value = 1 - rest * math.exp(-epsilon) * (1 - math.copysign(4 * LIBM_ERROR, rest))
         return math.log(max(value, 0.0) + 4 * UNIT_ROUNDOFF) + 4 * LIBM_ERROR
 
-    best = min(_least(steep), _least(flat), 0.0)
+    # Beyond -ln alpha the line alone is above 1.
+    best = min(_least(steep, min(_FARTHEST, -log_alpha)), _least(flat, _FARTHEST), 0.0)
     return min(1.0, exp_upper(best))
 
 
@@ -80,12 +86,13 @@ def bayes_success(profile: PrivacyProfile, *, prior: Parameter = Fraction(1, 2))
     With the prior p >= 1/2 of the likelier one it is p + (1 - p) delta(ln(p / (1 - p))).
 
     Raises:
-        InvalidParameter: a prior outside (0, 1).
+        InvalidParameter: a prior outside (0, 1); no profile, but what has one.
 
     >>> from smoothdp.claims import PureDP
     >>> round(bayes_success(PureDP("ln(3)").profile()), 12)
     0.75
     """
+    _read(profile)
     first = proper_probability(prior, name="prior", remedy="Give a prior such as 0.5")
     p = max(first, 1 - first)
     odds: Real = LogRatio(p / (1 - p)) if 2 * p != 1 else Fraction(0)
@@ -94,16 +101,26 @@ def bayes_success(profile: PrivacyProfile, *, prior: Parameter = Fraction(1, 2))
     return min(1.0, math.nextafter(float(value), 2.0))
 
 
-def _least(function: Callable[[float], float]) -> float:
-    """Return a small value of a function of epsilon >= 0 (golden section)."""
-    low, high = 0.0, 1.0
+def _read(profile: PrivacyProfile) -> PrivacyProfile:
+    if not isinstance(profile, PrivacyProfile):
+        raise InvalidParameter(
+            expected="a privacy profile",
+            got=type(profile).__name__,
+            remedy="Pass its .profile(), or what smoothdp.compose returns",
+        )
+    return profile
+
+
+def _least(function: Callable[[float], float], farthest: float) -> float:
+    """Return a small value of a function of epsilon in [0, farthest] (golden section)."""
+    low, high = 0.0, min(1.0, farthest)
     best = at_high = function(high)
-    while high < _FARTHEST:
-        further = function(2 * high)
+    while high < farthest:
+        further = function(min(2 * high, farthest))
         if further >= at_high:
             break
-        high, at_high = 2 * high, further
-    high = 2 * high
+        high, at_high = min(2 * high, farthest), further
+    high = min(2 * high, farthest)
     best = min(best, at_high, function(0.0))
     inner = [low + _GOLDEN * (high - low), high - _GOLDEN * (high - low)]
     values = [function(inner[0]), function(inner[1])]

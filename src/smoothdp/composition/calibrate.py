@@ -16,7 +16,7 @@ from typing import Any, ClassVar, TypeAlias, cast
 from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.domains import read_delta, read_epsilon
 from smoothdp.claims.guarantees.guarantee import Guarantee
-from smoothdp.claims.neighbours import Neighbours, require_same
+from smoothdp.claims.neighbours import Neighbours
 from smoothdp.claims.terms import EpsilonTerms
 from smoothdp.composition.bracketing import Bracket, bracket_real, bracket_whole
 from smoothdp.composition.compose import compose
@@ -223,8 +223,13 @@ class Goal:
                 got="a smoothed claim, which holds on average over its model",
                 remedy="Design its sampling instead: smoothdp.design, or smoothed_delta",
             )
-        if self.neighbours is not None:
-            require_same(self.neighbours, profile.neighbours)
+        if self.neighbours not in (None, profile.neighbours):
+            about = profile.neighbours.value
+            raise IncompatibleClaims(
+                expected=f"a target about the neighbours of the items, {about}",
+                got=f"a target about {self.neighbours.value}",
+                remedy=f'Write the target with neighbours="{about}", or as (epsilon, delta)',
+            )
 
 
 class Judged:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 from smoothdp.claims.domains import read_delta
+from smoothdp.claims.neighbours import Neighbours
 from smoothdp.composition.attacks import advantage, bayes_success, best_attack
 from smoothdp.errors import OutOfReach
 from smoothdp.exact.parameters.numbers import Parameter, exact_text
@@ -99,10 +101,6 @@ class TrainingCost:
 
     def text(self) -> str:
         """Return the figures as tables and sentences."""
-        lower, upper = self.epsilon
-        about = "some run costs as much" if self.run.ends == "two-sided" else "a bound"
-        if about == "a bound" and self.reached is not None:
-            about += f"; some run costs at least {number_down(self.reached, _DIGITS)}"
         rows = [
             (f"{float(rate):g}", f"at most {percent_text(_up(power))}")
             for rate, power in self.attacks
@@ -111,10 +109,12 @@ class TrainingCost:
             (each.sampling, each.neighbours, number_up(each.epsilon), each.ends)
             for each in self.others
         ]
+        tested = "whether one record was there"
+        if self.run.neighbours is Neighbours.REPLACE_ONE:
+            tested += " or another one in its place"
         blocks = [
-            f"Epsilon at delta {self.delta}: at most {number_up(upper, _DIGITS)} and at least "
-            f"{number_down(lower, _DIGITS)} ({about}).",
-            "Somebody knows all the rest, sees every step, and tests whether one record was there. "
+            self._headline(),
+            f"Somebody knows all the rest, sees every step, and tests {tested}. "
             "They are right in the cases where it was:\n"
             + table(rows, header=("false alarms", "found")),
             f"Found less false alarms: at most {number_up(self.advantage)}. A guess between two "
@@ -131,8 +131,25 @@ class TrainingCost:
         blocks.append(self.run.sentence())
         return "\n\n".join(blocks)
 
+    def _headline(self) -> str:
+        """Return epsilon with what is known of runs that cost as much.
+
+        The lower end of a bound is that of a law, of no run: it would be read as one.
+        """
+        lower, upper = self.epsilon
+        where = f"Epsilon at delta {self.delta}"
+        if math.isinf(upper):
+            return f"{where}: no finite one is proved. Ask at a larger delta, such as 1e-5."
+        most = f"{where}: at most {number_up(upper, _DIGITS)}"
+        if self.run.ends == "two-sided":
+            return f"{most} and at least {number_down(lower, _DIGITS)} (some run costs as much)."
+        if self.reached is None:
+            return f"{most} (a bound: no run costs more; how much less is open)."
+        least = number_down(self.reached, _DIGITS)
+        return f"{most} (a bound: no run costs more; some run costs at least {least})."
+
     def to_dict(self) -> dict[str, Any]:
-        """Return everything for JSON."""
+        """Return everything for JSON, which has no infinite numbers: these are None."""
         run = self.run
         return {
             "run": {
@@ -146,10 +163,10 @@ class TrainingCost:
             },
             "delta": str(self.delta),
             "epsilon": {
-                "lower": self.epsilon[0],
-                "upper": self.epsilon[1],
+                "lower": _finite(self.epsilon[0]),
+                "upper": _finite(self.epsilon[1]),
                 "ends": run.ends,
-                "reached": self.reached,
+                "reached": _finite(self.reached),
             },
             "attacks": [
                 {"false_positive_rate": exact_text(rate), "true_positive_rate": power}
@@ -161,7 +178,7 @@ class TrainingCost:
                 {
                     "sampling": each.sampling,
                     "neighbours": each.neighbours,
-                    "epsilon": each.epsilon,
+                    "epsilon": _finite(each.epsilon),
                     "ends": each.ends,
                 }
                 for each in self.others
@@ -206,6 +223,10 @@ def _instead(run: TrainingRun, sampling: Sampling) -> TrainingRun:
             choices=None,
         )
     )
+
+
+def _finite(number: float | None) -> float | None:
+    return None if number is None or math.isinf(number) else number
 
 
 def _up(share: float) -> Fraction:

@@ -65,8 +65,8 @@ def training(
         that are about the same neighbours.
 
     Raises:
-        InvalidParameter: a number outside its domain, no sampling, a setting that the sampling
-            has no use for.
+        InvalidParameter: a number outside its domain, a sampling that is none of these (there is
+            no default), a setting that the sampling has no use for.
         IncompatibleClaims: neighbours that the sampling is not analysed for.
 
     >>> import smoothdp as sd

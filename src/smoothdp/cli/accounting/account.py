@@ -70,18 +70,29 @@ class _ShowByDefault(click.Group):
 
     def parse_args(self, context: click.Context, arguments: list[str]) -> list[str]:
         arguments = arguments or ["--help"]
-        if arguments[0] not in (*self.commands, "-h", "--help"):
+        first = arguments[0]
+        if first not in (*self.commands, "-h", "--help"):
+            if first.isidentifier() and not Path(first).exists():
+                raise click.UsageError(
+                    f"Expected a ledger, or one of {', '.join(sorted(self.commands))}; got "
+                    f"{first}, and no such file. Name one of these, or make a ledger "
+                    f"with: smoothdp account create {first} --epsilon EPSILON --delta DELTA."
+                )
             arguments = ["show", *arguments]
         return super().parse_args(context, arguments)
 
 
 @click.group(cls=_ShowByDefault)
 def account() -> None:
-    """Show or export a ledger: what was released, what it cost, and what is left.
+    """Ledgers, what a training run costs, and the noise of a budget.
+
+    A file name alone shows the ledger: what was released, what it cost, and what is left.
 
     \b
-    Example:
+    Examples:
       smoothdp account ledger.db --delta 1e-6
+      smoothdp account training --n 60000 --batch 256 --epochs 15 --noise 1.1 \\
+        --sampling poisson --delta 1e-5
     """
 
 

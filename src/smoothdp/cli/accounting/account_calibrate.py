@@ -9,7 +9,9 @@ from typing import Any
 import click
 
 import smoothdp as sd
+from smoothdp.cli.accounting.account_training import settings_of_samplings
 from smoothdp.cli.options.command_line import StrictCommand
+from smoothdp.text import number_down
 
 _MOST_STEPS = 10_000_000
 _LAWS: dict[str, Any] = {"gaussian": sd.GaussianMechanism, "laplace": sd.LaplaceMechanism}
@@ -28,6 +30,7 @@ _LAWS: dict[str, Any] = {"gaussian": sd.GaussianMechanism, "laplace": sd.Laplace
 @click.option(
     "--sampling", type=click.Choice(sd.training_runs.SAMPLINGS), help="How batches are drawn."
 )
+@settings_of_samplings
 @click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
 def calibrate(epsilon: str, delta: str, as_json: bool, **asked: Any) -> None:
     """Find the least noise, or the most steps, within (epsilon, delta): certified on both sides.
@@ -39,12 +42,37 @@ def calibrate(epsilon: str, delta: str, as_json: bool, **asked: Any) -> None:
         --epsilon 1 --delta 1e-5
     """
     what, make, limits = _question(**asked)
-    found = sd.calibrate(make, (epsilon, delta), **limits)
+    try:
+        found = sd.calibrate(make, (epsilon, delta), **limits)
+    except sd.errors.OutOfReach as error:
+        if (
+            limits
+            and sd.compose([make(1)]).delta(epsilon) > sd.ApproxDP(epsilon, delta=delta).delta
+        ):
+            # The range of steps is not the user's to widen.
+            raise click.UsageError(
+                f"Expected noise with which one step meets (epsilon={epsilon}, delta={delta}); got "
+                f"--noise {asked['noise']}. Raise the noise, epsilon or delta, or lower the batch."
+            ) from error
+        raise
+    fields = {"what": what, "value": found.value, "refuted": found.refuted}
+    epochs = about = ""
+    if isinstance(run := found.item, sd.training_runs.TrainingRun):
+        fields["neighbours"] = run.neighbours.value
+        about = f" It protects against {run.neighbours.sentence('one record')}."
+        if limits:
+            passes = number_down(run.steps * run.sampling_rate)
+            fields["epochs"], epochs = float(passes), f" ({passes} epochs)"
     if as_json:
-        fields = {"what": what, "value": found.value, "refuted": found.refuted}
         click.echo(json.dumps(fields | {"delta_bounds": found.bounds}, indent=2))
         return
-    click.echo(f"{what}: {found.sentence()}")
+    click.echo(f"{what}{epochs}: {found.sentence()}{about}")
+
+
+def _said(given: dict[str, Any], noise: str | None) -> str:
+    """Return the options of a training run that were given, as a user writes them."""
+    options = ["--n" if name == "n_records" else f"--{name.replace('_', '-')}" for name in given]
+    return ", ".join([*options, *([] if noise is None else ["--noise"])]) or "none of these"
 
 
 def _question(
@@ -63,7 +91,8 @@ def _question(
     if missing or (noise is None) is not ("epochs" in given or "steps" in given):
         raise click.UsageError(
             "Expected --n, --batch and --sampling with --epochs or --steps (to find the noise) or "
-            "with --noise (to find the steps), or --law; got another choice. Say what to find."
+            f"with --noise (to find the steps), or --law; got {_said(given, noise)}. Say what to "
+            "find; what a run with both costs is said by smoothdp account training."
         )
     if noise is None:
         return "noise over clipping norm", lambda value: sd.training(noise=value, **given), {}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -25,8 +27,34 @@ class RunOptions:
     bands: int | None
     participations: int | None
     choices: int | None
-    column_norm: str
+    column_norm: str | None
     neighbours: str | None
+
+
+_SETTINGS = (
+    click.option("--max-batch", type=int, help="Largest batch, with truncated_poisson."),
+    click.option("--bands", type=int, help="Bands of the matrix, with banded and ftrl."),
+    click.option("--participations", type=int, help="Steps that use one record, with ftrl."),
+    click.option(
+        "--choices", type=int, help="Steps a record joins in an epoch, with balls_in_bins."
+    ),
+    click.option(
+        "--column-norm",
+        help="Largest norm of a column of the matrix, with banded and ftrl; 1 unless given.",
+    ),
+    click.option(
+        "--neighbours",
+        type=click.Choice(("add_remove", "replace_one", "zero_out")),
+        help="What is protected; unless given, what the sampling is analysed for.",
+    ),
+)
+
+
+def settings_of_samplings(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options that some samplings need, and the neighbours."""
+    for option in reversed(_SETTINGS):
+        command = option(command)
+    return command
 
 
 @click.command(cls=StrictCommand)
@@ -41,21 +69,7 @@ class RunOptions:
     required=True,
     help="How batches are drawn: check the trainer's loader.",
 )
-@click.option("--max-batch", type=int, help="Largest batch, with truncated_poisson.")
-@click.option("--bands", type=int, help="Bands of the matrix, with banded and ftrl.")
-@click.option("--participations", type=int, help="Steps that use one record, with ftrl.")
-@click.option("--choices", type=int, help="Steps a record joins in an epoch, with balls_in_bins.")
-@click.option(
-    "--column-norm",
-    default="1",
-    show_default=True,
-    help="Largest norm of a column of the matrix, with banded and ftrl.",
-)
-@click.option(
-    "--neighbours",
-    type=click.Choice(("add_remove", "replace_one", "zero_out")),
-    help="What is protected; unless given, what the sampling is analysed for.",
-)
+@settings_of_samplings
 @gathered(RunOptions, "asked")
 @click.option("--delta", required=True, help="Where epsilon is read, such as 1e-5.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
@@ -68,7 +82,7 @@ def training(asked: RunOptions, delta: str, as_json: bool, plot: Path | None) ->
       smoothdp account training --n 60000 --batch 256 --epochs 15 --noise 1.1 \\
         --sampling poisson --delta 1e-5
     """
-    run = sd.training(**vars(asked))
+    run = sd.training(**{name: value for name, value in vars(asked).items() if value is not None})
     cost = sd.report.TrainingCost.of(run, delta=delta)
     if plot is not None:
         click.echo(f"Picture: {cost.draw(plot)}", err=True)

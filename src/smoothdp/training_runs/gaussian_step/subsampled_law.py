@@ -146,7 +146,11 @@ class SubsampledGaussianLaw(LossLaw):
         if self.view == "base" or self.above is not None or self.below is not None or loss <= 0:
             return None
         m, q = float(self.mu), float(self.rate)
-        cut = (math.log1p(math.expm1(min(loss, 700.0)) / q) + m * m / 2) / m
+        size = min(loss, 700.0)
+        odds = math.expm1(size) / q
+        # A rate of 1e-5 takes what is left of the floats.
+        log_odds = math.log1p(odds) if odds < math.inf else size - math.log(q)
+        cut = (log_odds + m * m / 2) / m
         # Panels of the head of a half line fit between both of its ends.
         grid, start = (2 * self._half(math.inf), m / 2) if self.view == "symmetric" else (0.25, 0.0)
         cut = start + grid * round((cut - start) / grid)
