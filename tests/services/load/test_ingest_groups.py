@@ -5,12 +5,10 @@ Others add groups meanwhile, and one may be sealing: the real shuffler, stopped 
 
 from __future__ import annotations
 
-import random
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -54,70 +52,6 @@ def opened(world: PartyWorld, secret: str, report: Report, window: int = WINDOW)
 
 def many(world: PartyWorld, count: int) -> list[OpenedReport]:
     return [opened(world, world.new_pass(), world.report(1)) for _ in range(count)]
-
-
-@dataclass(frozen=True)
-class Sent:
-    """What is sent, and by whom."""
-
-    item: OpenedReport
-    user: int
-    window: int
-
-
-class OneAtATime:
-    """The rules, literally: a report per pass and window, a pass per report."""
-
-    def __init__(self) -> None:
-        self.quota: dict[tuple[int, int], bytes] = {}
-        self.numbers: set[tuple[int, bytes]] = set()
-
-    def answer(self, sent: Sent) -> Taken:
-        place, number = (sent.window, sent.user), (sent.window, sent.item.report_id)
-        if sent.window != WINDOW:
-            return Taken.CLOSED
-        if place in self.quota:
-            return Taken.ACCEPTED if self.quota[place] == number[1] else Taken.OTHER_REPORT
-        if number in self.numbers:
-            return Taken.OTHER_REPORT
-        self.quota[place] = number[1]
-        self.numbers.add(number)
-        return Taken.ACCEPTED
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_groups_are_judged_as_one_after_the_other(world: PartyWorld, seed: int) -> None:
-    without_waiting_for_disks(world.shuffler.storage)
-    source, rules = random.Random(seed), OneAtATime()
-    # One window was closed after its reports were opened, and before they were stored.
-    world.open_window(WINDOW + 1)
-    passes = [world.new_pass() for _ in range(7)]
-    made: list[Sent] = []
-    for window in (WINDOW, WINDOW + 1):
-        reports = [world.report(1, window) for _ in range(8)]
-        made += [
-            Sent(opened(world, passes[user], report, window), user, window)
-            for user in range(7)
-            for report in reports
-        ]
-    seal_window(world.shuffler, WINDOW + 1)
-    stream = [source.choice(made[: 56 if source.random() < 0.9 else None]) for _ in range(160)]
-    found: list[Taken] = []
-    expected: list[Taken] = []
-    rest = list(stream)
-    while rest:
-        size = source.choice([1, 2, 5, 40])
-        group, rest = rest[:size], rest[size:]
-        found += world.shuffler.accept([sent.item for sent in group])
-        # Of two passes with one report in one group, the one with the smaller tag is first.
-        order = sorted(range(len(group)), key=lambda i: group[i].item.sender_tag)
-        answers = {i: rules.answer(group[i]) for i in order}
-        expected += [answers[i] for i in range(len(group))]
-    assert found == expected
-    assert set(found) == {Taken.ACCEPTED, Taken.OTHER_REPORT, Taken.CLOSED}
-    rows = world.shuffler.storage.read("SELECT window, report_id FROM pending")
-    assert {(window, bytes(number)) for window, number in rows} == rules.numbers
-    assert len(rows) == len(rules.quota)
 
 
 @contextmanager

@@ -2,9 +2,9 @@
 
 One transaction writes at a time, as with SQLite: an advisory lock at its start, held until
 its commit is on disk. Groups of reports are added beside it, those of one window one after the
-other, on a connection of their own; reading has another one, which waits for nobody. Deleted rows stay in
-the server's log and pages, so what must be forgotten is sealed with keys of a file beside (see
-`erasable_keys`), and `forget` erases those that are done with.
+other, on a connection of their own; reading has another one, which waits for nobody. Deleted
+rows stay in the server's log and pages, so what must be forgotten is sealed with keys of a file
+beside (see `erasable_keys`), and `forget` erases those that are done with.
 """
 
 from __future__ import annotations
