@@ -128,7 +128,13 @@ def test_a_pass_that_is_revoked_counts_no_more_from_the_next_request_on(
     world.shuffler._revoked = Revoked(tmp_path / "revoked")
     let_in: list[str] = []
     sender = world.shuffler.sender
-    monkeypatch.setattr(world.shuffler, "sender", lambda s: (sender(s), let_in.append(s))[0])
+
+    def seen(secret: str) -> bytes | None:
+        identity = sender(secret)
+        let_in.append(secret)
+        return identity
+
+    monkeypatch.setattr(world.shuffler, "sender", seen)
     path = f"/v2/reports/{world.task.task_id.hex()}/{WINDOW}"
 
     def begin(url: str, secret: str, body: bytes) -> socket.socket:
