@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
@@ -16,9 +17,9 @@ Result = TypeVar("Result")
 
 
 class GroupCommit(Generic[Item, Result]):
-    """Stores uploads in groups, one transaction each; every caller waits for its own group.
+    """Stores requests in groups, one transaction each; every caller waits for its own group.
 
-    A single upload is stored at once. Under load a group is what arrived during the last
+    A single request is stored at once. Under load a group is what arrived during the last
     one, so the cost of making a commit durable is shared.
 
     Args:
@@ -37,7 +38,7 @@ class GroupCommit(Generic[Item, Result]):
         self._task = asyncio.create_task(self._run())
 
     async def stop(self) -> None:
-        """Stop; uploads that wait are answered 503, and their clients try again."""
+        """Stop; requests that wait are answered 503, and their clients try again."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
@@ -46,12 +47,12 @@ class GroupCommit(Generic[Item, Result]):
                 answer.set_result(self._later)
         self._waiting = []
 
-    async def submit(self, upload: Item) -> Result:
-        """Return what became of an upload, once that is on disk."""
+    async def submit(self, item: Item) -> Result:
+        """Return what became of a request, once that is on disk."""
         if len(self._waiting) >= MOST_WAITING:
             return self._later
         answer: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
-        self._waiting.append((upload, answer))
+        self._waiting.append((item, answer))
         self._wake.set()
         return await answer
 
@@ -70,7 +71,7 @@ class GroupCommit(Generic[Item, Result]):
         outcomes: Sequence[Result]
         try:
             outcomes = await asyncio.to_thread(self._store_group, [item for item, _ in group])
-        except (StorageFull, StorageUnreachable):
+        except (StorageFull, StorageUnreachable, sqlite3.OperationalError):
             outcomes = [self._later] * len(group)
         except Exception as error:  # a group that fails must not end the service
             for _, answer in group:
