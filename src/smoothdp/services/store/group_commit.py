@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Generic, TypeVar
 
 from smoothdp.services.store.storage import StorageFull, StorageUnreachable
@@ -32,9 +33,12 @@ class GroupCommit(Generic[Item, Result]):
         self._waiting: list[tuple[Item, asyncio.Future[Result]]] = []
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
+        self._thread: ThreadPoolExecutor | None = None
 
     def start(self) -> None:
         """Begin to store what is submitted, in the running loop."""
+        # Of its own: it waits for no request that is opened or signed.
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="group")
         self._task = asyncio.create_task(self._run())
 
     async def stop(self) -> None:
@@ -42,6 +46,8 @@ class GroupCommit(Generic[Item, Result]):
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
+        if self._thread is not None:
+            self._thread.shutdown(wait=False)
         for _, answer in self._waiting:
             if not answer.done():
                 answer.set_result(self._later)
@@ -70,7 +76,9 @@ class GroupCommit(Generic[Item, Result]):
     async def _store(self, group: list[tuple[Item, asyncio.Future[Result]]]) -> None:
         outcomes: Sequence[Result]
         try:
-            outcomes = await asyncio.to_thread(self._store_group, [item for item, _ in group])
+            outcomes = await asyncio.get_running_loop().run_in_executor(
+                self._thread, self._store_group, [item for item, _ in group]
+            )
         except (StorageFull, StorageUnreachable, sqlite3.OperationalError):
             outcomes = [self._later] * len(group)
         except Exception as error:  # a group that fails must not end the service
