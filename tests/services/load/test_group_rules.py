@@ -18,7 +18,7 @@ from smoothdp.services.shuffler.sealing import seal_window
 from smoothdp.services.shuffler.shuffler_tables import OPEN, SHUFFLER_SCHEMA
 from smoothdp.services.store.migrations import Schema
 from tests.services.load.test_ingest_groups import many, opened
-from tests.services.storages import open_state, without_waiting_for_disks
+from tests.services.storages import Current, files_of, open_state, without_waiting_for_disks
 from tests.services.worlds.party_world import WINDOW, PartyWorld
 from tests.services.worlds.small_tasks import small_task
 
@@ -198,4 +198,12 @@ def test_a_window_of_the_version_before_counts_what_it_holds(tmp_path: Path) -> 
     rows = world.shuffler.storage.read("SELECT sender_tag, slots FROM pending ORDER BY sender_tag")
     assert [bytes(slots)[:1] for _, slots in rows[:18]] == [bytes([i]) for i in range(18)]
     assert len(rows) == 20
+    # Of the table that was there before nothing is left, and nothing of what it held; PostgreSQL
+    # had it sealed from the start.
+    assert (bytes([7]) * 52 in files_of(tmp_path, "shuffler")) == (Current.server is None)
+    with world.shuffler.storage.transaction() as change:
+        change.change("DELETE FROM pending")
+    world.shuffler.storage.forget()
+    found = files_of(tmp_path, "shuffler")
+    assert not any(bytes([number]) * 52 in found for number in range(1, 18))
     world.close()
