@@ -25,8 +25,10 @@ POINTS = (
 )
 """Of shuffler and analyser."""
 ISSUER_POINTS = (
+    "issue: within the group",
     "issue: before commit",
     "issue: after commit",
+    "issue: before the answer",
     "close: inside the transaction",
     "close: after commit",
     "served: before it is kept as told",

@@ -5,12 +5,10 @@ Others add groups meanwhile, and one may be sealing: the real shuffler, stopped 
 
 from __future__ import annotations
 
-import random
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +22,7 @@ from smoothdp.services.shuffler.sealing import seal_due, seal_window
 from smoothdp.services.shuffler.shuffler import Shuffler
 from smoothdp.services.shuffler.shuffler_tables import SEALED
 from smoothdp.services.shuffler.shuffler_web import shuffler_app
-from smoothdp.services.store.storage import StorageLocked
+from smoothdp.services.store.storage import StorageLocked, StorageUnreachable
 from smoothdp.services.wire.running import on_loopback
 from tests.services.storages import POSTGRESQL, without_waiting_for_disks
 from tests.services.worlds.party_world import WINDOW, PartyWorld
@@ -54,70 +52,6 @@ def opened(world: PartyWorld, secret: str, report: Report, window: int = WINDOW)
 
 def many(world: PartyWorld, count: int) -> list[OpenedReport]:
     return [opened(world, world.new_pass(), world.report(1)) for _ in range(count)]
-
-
-@dataclass(frozen=True)
-class Sent:
-    """What is sent, and by whom."""
-
-    item: OpenedReport
-    user: int
-    window: int
-
-
-class OneAtATime:
-    """The rules, literally: a report per pass and window, a pass per report."""
-
-    def __init__(self) -> None:
-        self.quota: dict[tuple[int, int], bytes] = {}
-        self.numbers: set[tuple[int, bytes]] = set()
-
-    def answer(self, sent: Sent) -> Taken:
-        place, number = (sent.window, sent.user), (sent.window, sent.item.report_id)
-        if sent.window != WINDOW:
-            return Taken.CLOSED
-        if place in self.quota:
-            return Taken.ACCEPTED if self.quota[place] == number[1] else Taken.OTHER_REPORT
-        if number in self.numbers:
-            return Taken.OTHER_REPORT
-        self.quota[place] = number[1]
-        self.numbers.add(number)
-        return Taken.ACCEPTED
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_groups_are_judged_as_one_after_the_other(world: PartyWorld, seed: int) -> None:
-    without_waiting_for_disks(world.shuffler.storage)
-    source, rules = random.Random(seed), OneAtATime()
-    # One window was closed after its reports were opened, and before they were stored.
-    world.open_window(WINDOW + 1)
-    passes = [world.new_pass() for _ in range(7)]
-    made: list[Sent] = []
-    for window in (WINDOW, WINDOW + 1):
-        reports = [world.report(1, window) for _ in range(8)]
-        made += [
-            Sent(opened(world, passes[user], report, window), user, window)
-            for user in range(7)
-            for report in reports
-        ]
-    seal_window(world.shuffler, WINDOW + 1)
-    stream = [source.choice(made[: 56 if source.random() < 0.9 else None]) for _ in range(160)]
-    found: list[Taken] = []
-    expected: list[Taken] = []
-    rest = list(stream)
-    while rest:
-        size = source.choice([1, 2, 5, 40])
-        group, rest = rest[:size], rest[size:]
-        found += world.shuffler.accept([sent.item for sent in group])
-        # Of two passes with one report in one group, the one with the smaller tag is first.
-        order = sorted(range(len(group)), key=lambda i: group[i].item.sender_tag)
-        answers = {i: rules.answer(group[i]) for i in order}
-        expected += [answers[i] for i in range(len(group))]
-    assert found == expected
-    assert set(found) == {Taken.ACCEPTED, Taken.OTHER_REPORT, Taken.CLOSED}
-    rows = world.shuffler.storage.read("SELECT window, report_id FROM pending")
-    assert {(window, bytes(number)) for window, number in rows} == rules.numbers
-    assert len(rows) == len(rules.quota)
 
 
 @contextmanager
@@ -168,21 +102,50 @@ def test_two_processes_store_the_same_reports_once(world: PartyWorld, other: Par
 
 
 @on_postgresql
-def test_groups_run_beside_each_other_and_beside_the_writers_lock(
+def test_groups_run_beside_the_writers_lock_and_beside_those_of_other_windows(
     world: PartyWorld, other: PartyWorld
 ) -> None:
+    """Groups of one window wait for each other: that is how they count its places."""
+    world.open_window(WINDOW + 1)
     items = many(world, 20)
+    next_window = opened(world, world.new_pass(), world.report(1, WINDOW + 1), WINDOW + 1)
     with (
         stopped_at(world, "ingest: before commit") as (there, on),
-        ThreadPoolExecutor(1) as pool,
+        ThreadPoolExecutor(2) as pool,
     ):
         first = pool.submit(world.shuffler.accept, items[:10])
         assert there.wait(20)
         with other.shuffler.storage.transaction():
-            assert set(other.shuffler.accept(items[10:])) == {Taken.ACCEPTED}
+            assert other.shuffler.accept([next_window]) == [Taken.ACCEPTED]
+            second = pool.submit(other.shuffler.accept, items[10:])
+            with pytest.raises(TimeoutError):
+                second.result(timeout=0.3)
+            on.set()
+            assert set(first.result()) == set(second.result()) == {Taken.ACCEPTED}
+    assert world.shuffler.totals()["pending"] == 21
+
+
+@on_postgresql
+def test_a_process_that_stops_within_a_group_holds_others_up_for_seconds_only(
+    world: PartyWorld, other: PartyWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server undoes what it began: nothing of it is stored, and nobody was told so."""
+    monkeypatch.setattr("smoothdp.services.store.postgres.IDLE_SECONDS", 0.5)
+    world.restart()
+    items = many(other, 6)
+    with (
+        stopped_at(world, "ingest: before commit") as (there, on),
+        ThreadPoolExecutor(1) as pool,
+    ):
+        stopped = pool.submit(world.shuffler.accept, items[:3])
+        assert there.wait(20)
+        assert other.shuffler.accept(items[3:]) == [Taken.ACCEPTED] * 3
         on.set()
-        assert set(first.result()) == {Taken.ACCEPTED}
-    assert world.shuffler.totals()["pending"] == 20
+        with pytest.raises(StorageUnreachable, match="Send the request again"):
+            stopped.result()
+    assert world.shuffler.totals()["pending"] == 3
+    assert world.shuffler.accept(items) == [Taken.ACCEPTED] * 6
+    assert world.shuffler.totals()["pending"] == 6
 
 
 def sealed_beside_a_group(world: PartyWorld, other: PartyWorld) -> tuple[int, int]:
@@ -213,13 +176,29 @@ def test_sealing_waits_for_a_group_and_takes_it_along(world: PartyWorld, other: 
 
 
 @on_postgresql
-def test_at_another_isolation_a_group_would_be_lost(world: PartyWorld, other: PartyWorld) -> None:
+def test_without_the_windows_row_a_group_would_be_lost(
+    world: PartyWorld, other: PartyWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The test above, and the mutant that it is there for."""
+    from smoothdp.services.store.postgres import _PostgresTransaction
+
+    monkeypatch.setattr(_PostgresTransaction, "hold", _PostgresTransaction.execute)
+    assert sealed_beside_a_group(world, other) == (14, 6)
+
+
+@on_postgresql
+def test_at_another_isolation_nothing_is_closed_and_nothing_lost(
+    world: PartyWorld, other: PartyWorld
+) -> None:
     import psycopg
 
     writing = other.shuffler.storage._writing  # type: ignore[attr-defined]
     writing.connected().isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
-    assert sealed_beside_a_group(world, other) == (14, 6)
+    with pytest.raises(psycopg.errors.SerializationFailure):
+        sealed_beside_a_group(world, other)
+    assert world.shuffler.totals()["pending"] == 20
+    assert seal_window(world.shuffler, WINDOW) is not None
+    assert world.shuffler.totals() == {"pending": 0, "batched": 20, "shared": 0, "expired": 0}
 
 
 @on_postgresql

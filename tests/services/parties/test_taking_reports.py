@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import socket
+import time
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -11,7 +14,12 @@ from smoothdp.services.formats.marks import MarksFile, mark_of
 from smoothdp.services.formats.report import Report, seal_report
 from smoothdp.services.formats.slots import seal_slots
 from smoothdp.services.shuffler.ingest import Taken
+from smoothdp.services.shuffler.recent import Recent
+from smoothdp.services.shuffler.shuffler import MOST_UNSIGNED
+from smoothdp.services.shuffler.shuffler_web import shuffler_app
+from smoothdp.services.store.revoked import Revoked, revoke
 from smoothdp.services.wire.hybrid import PublicKey
+from smoothdp.services.wire.running import on_loopback
 from tests.services.worlds.party_world import WINDOW, PartyWorld
 from tests.services.worlds.small_tasks import small_task
 
@@ -31,7 +39,13 @@ def judged(world: PartyWorld, data: bytes, secret: str) -> Taken:
     return taken if isinstance(taken, Taken) else world.shuffler.accept([taken])[0]
 
 
-def test_checks_in_their_order(world: PartyWorld) -> None:
+@pytest.mark.parametrize("remembered", [None, True, False])
+def test_checks_in_their_order(
+    world: PartyWorld, monkeypatch: pytest.MonkeyPatch, remembered: bool | None
+) -> None:
+    """Whether the process remembers who has sent changes what it reads, and no answer."""
+    if remembered is not None:
+        monkeypatch.setattr(Recent, "met", lambda *_: remembered)
     secret, report = world.new_pass(), world.report(1)
     data = report.encode()
     unsigned = Report(report.card_digest, report.slots, (bytes(256), bytes(256)))
@@ -46,7 +60,9 @@ def test_checks_in_their_order(world: PartyWorld) -> None:
     assert judged(world, data, secret) is Taken.ACCEPTED
     assert judged(world, data, secret) is Taken.ACCEPTED
     # Another report of a pass is known before its signatures are looked at.
-    assert judged(world, unsigned.encode(), secret) is Taken.OTHER_REPORT
+    for _ in range(MOST_UNSIGNED + 1):
+        assert judged(world, unsigned.encode(), secret) is Taken.OTHER_REPORT
+    assert judged(world, data, secret) is Taken.ACCEPTED
     assert judged(world, data, world.new_pass()) is Taken.OTHER_REPORT
     assert world.shuffler.totals()["pending"] == 1
     # Sealed to another key.
@@ -102,6 +118,54 @@ def test_windows_and_passes(world: PartyWorld) -> None:
     assert world.send(report) is Taken.ACCEPTED
     world.go_to((WINDOW + 1) * 3600 + 600.0)
     assert world.send(report) is Taken.CLOSED
+    world.close()
+
+
+def test_a_pass_that_is_revoked_counts_no_more_from_the_next_request_on(
+    world: PartyWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was let in before is kept; what comes after, repeated or new, is refused."""
+    world.shuffler._revoked = Revoked(tmp_path / "revoked")
+    let_in: list[str] = []
+    sender = world.shuffler.sender
+
+    def seen(secret: str) -> bytes | None:
+        identity = sender(secret)
+        let_in.append(secret)
+        return identity
+
+    monkeypatch.setattr(world.shuffler, "sender", seen)
+    path = f"/v2/reports/{world.task.task_id.hex()}/{WINDOW}"
+
+    def begin(url: str, secret: str, body: bytes) -> socket.socket:
+        wire = socket.create_connection((urlsplit(url).hostname, urlsplit(url).port), timeout=20)
+        wire.sendall(
+            f"POST {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {secret}\r\n"
+            f"content-length: {len(body)}\r\n\r\n".encode()
+        )
+        return wire
+
+    def post(url: str, secret: str, body: bytes) -> int:
+        with begin(url, secret, body) as wire:
+            wire.sendall(body)
+            return int(wire.recv(4096).split(b" ")[1])
+
+    lost, other = world.new_pass(), world.new_pass()
+    sent, late = (seal_report(world.report(1).encode(), world.card()) for _ in range(2))
+    with on_loopback(shuffler_app(world.shuffler)) as url:
+        assert post(url, lost, sent) == 202
+        with begin(url, other, late) as admitted:
+            while other not in let_in:
+                time.sleep(0.001)
+            assert post(url, lost, sent) == 202
+            revoke(tmp_path / "revoked", [bytes.fromhex(one)[:16] for one in (lost, other)])
+            assert post(url, lost, sent) == 401
+            assert post(url, other, late) == 401
+            admitted.sendall(late)
+            assert admitted.recv(4096).split(b" ")[1] == b"202"
+        assert post(url, other, late) == 401
+        assert post(url, world.new_pass(), sent) == 409
+    assert world.shuffler.totals()["pending"] == 2
     world.close()
 
 

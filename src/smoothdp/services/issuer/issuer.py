@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from smoothdp.services.faults import Reach, pass_by
@@ -46,13 +47,30 @@ class Account:
     identity: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request of an account that is good: what is stored of it, and what is to be signed.
+
+    Attributes:
+        digest: of the body; what the account's one request is known by.
+        messages: blinded, all of them below the modulus.
+        key: of the window in the path, as it was when the request was read.
+    """
+
+    account: Account
+    digest: bytes
+    messages: Sequence[bytes]
+    key: IssuerKey
+
+
 class Issuer:
     """Tokens of one task: `admit` looks at the header, `answer` at the body.
 
     A person is an account: it gets signatures on one set of blinded messages in a window, the
     same set at most six times. That it asked is on disk before anything is signed, in the file
     that holds the key, so that no crash and no older copy gives a second draw
-    (proofs/issued-tokens#1).
+    (proofs/issued-tokens#1). `answer` is three steps, of which `charge` takes many requests at
+    a time: `asked`, `charge`, `sign`.
 
     Args:
         storage: with the tables of `ISSUER_SCHEMA`; of all processes of this issuer.
@@ -83,6 +101,7 @@ class Issuer:
         self._invitation_key = invitation_key
         self._revoked = revoked
         self._keys: dict[int, IssuerKey] = {}
+        self._cards: dict[int, bytes] = {}
         self._lock = threading.Lock()
 
     @property
@@ -98,10 +117,21 @@ class Issuer:
         """Return the signed card of a window that is not over, its grace included, or None."""
         if self.clocks.now() >= self.begin(window + 1) + self.task.grace_seconds:
             return None
+        known = self._cards.get(window)
+        if known is not None:
+            return known
         rows = self.storage.read(
             "SELECT signed FROM card WHERE task_id = ? AND window = ?", (self.task.task_id, window)
         )
-        return bytes(rows[0][0]) if rows else None
+        if not rows:
+            return None
+        # There is one for ever: what was read once need not be read again.
+        with self._lock:
+            return self._cards.setdefault(window, bytes(rows[0][0]))
+
+    def is_known(self, window: int) -> bool:
+        """Whether card and key of a window are in memory: then nothing is read for a request."""
+        return window in self._cards and window in self._keys
 
     def admit(self, invitation: str, window: int, length: int) -> Account | Problem:
         """Return who asks, or why nothing of the body is read.
@@ -129,6 +159,13 @@ class Issuer:
         Raises:
             StorageFull, StorageUnreachable, sqlite3.OperationalError: nothing was signed.
         """
+        asked = self.asked(account, body)
+        if isinstance(asked, Problem):
+            return asked
+        return self.charge([asked])[0] or self.sign(asked)
+
+    def asked(self, account: Account, body: bytes) -> Asked | Problem:
+        """Return the request in a body, all of it checked, or why it is none."""
         if len(body) != self.request_bytes:
             return SHORT if len(body) < self.request_bytes else LONG
         problem = self._not_now(account.window)
@@ -139,11 +176,34 @@ class Issuer:
             messages = parse_requests(body, key=key.public, slots=self.task.slots)
         except TokenRefused:
             return NOT_THIS_KEY
+        return Asked(account, hashlib.sha256(body).digest(), messages, key)
+
+    def charge(self, group: Sequence[Asked]) -> list[Problem | None]:
+        """Count an answer to each account of a group, in its order; return why one gets none.
+
+        One transaction: what is counted is on disk when this returns, and nothing is signed
+        before. Of two requests of one account in a group the first one is its request.
+
+        Raises:
+            StorageFull, StorageUnreachable, sqlite3.OperationalError: nothing was counted.
+        """
         with self.storage.transaction() as change:
-            problem = self._charge(change, account, hashlib.sha256(body).digest())
+            windows = {asked.account.window for asked in group}
+            tag_keys = {window: self._tag_key(change, window) for window in windows}
+            problems = []
+            for asked in group:
+                tag_key = tag_keys[asked.account.window]
+                problems.append(OVER if tag_key is None else self._charge(change, asked, tag_key))
+                self.reach("issue: within the group")
             self.reach("issue: before commit")
         self.reach("issue: after commit")
-        return problem or b"".join(key.sign(message) for message in messages)
+        return problems
+
+    def sign(self, asked: Asked) -> bytes:
+        """Return M blind signatures for a request that was charged."""
+        signed = b"".join(asked.key.sign(message) for message in asked.messages)
+        self.reach("issue: before the answer")
+        return signed
 
     def drop_erased(self) -> None:
         """Forget the keys of windows whose key was erased, by this process or another one."""
@@ -156,6 +216,7 @@ class Issuer:
         }
         with self._lock:
             self._keys = {window: key for window, key in self._keys.items() if window in live}
+            self._cards = {window: card for window, card in self._cards.items() if window in live}
 
     # ---- when and with which key
 
@@ -188,32 +249,35 @@ class Issuer:
         with self._lock:
             return self._keys.setdefault(window, key)
 
-    def _charge(self, change: Transaction, account: Account, digest: bytes) -> Problem | None:
-        """Count an answer to an account, or return why it gets none."""
-        at = self.task.task_id, account.window
+    def _tag_key(self, change: Transaction, window: int) -> bytes | None:
+        """Return the key of the account tags of a window, None if the window is over."""
         rows = change.execute(
             "SELECT tag_key FROM window_key WHERE task_id = ? AND window = ? AND state = ?",
-            (*at, OPEN),
+            (self.task.task_id, window, OPEN),
         )
         # The wait for the file may have been long; another process may have closed the window.
-        if not rows or self.clocks.now() >= self.begin(account.window + 1):
-            return OVER
-        row = *at, tag(bytes(rows[0][0]), account.identity)
-        known = change.execute(
+        if not rows or self.clocks.now() >= self.begin(window + 1):
+            return None
+        return bytes(rows[0][0])
+
+    def _charge(self, change: Transaction, asked: Asked, tag_key: bytes) -> Problem | None:
+        """Count an answer to an account, or return why it gets none."""
+        account = asked.account
+        row = self.task.task_id, account.window, tag(tag_key, account.identity)
+        if change.change(
+            "INSERT OR IGNORE INTO issued (task_id, window, account_tag, request_hash, answers) "
+            "VALUES (?, ?, ?, ?, 1)",
+            (*row, asked.digest),
+        ):
+            return None
+        ((digest, answers),) = change.execute(
             "SELECT request_hash, answers FROM issued WHERE task_id = ? AND window = ? AND "
             "account_tag = ?",
             row,
         )
-        if not known:
-            change.change(
-                "INSERT INTO issued (task_id, window, account_tag, request_hash, answers) "
-                "VALUES (?, ?, ?, ?, 1)",
-                (*row, digest),
-            )
-            return None
-        if bytes(known[0][0]) != digest:
+        if bytes(digest) != asked.digest:
             return OTHER_REQUEST
-        if known[0][1] >= MOST_ANSWERS:
+        if answers >= MOST_ANSWERS:
             return REPEATED
         change.change(
             "UPDATE issued SET answers = answers + 1 WHERE task_id = ? AND window = ? AND "

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sqlite3
 from collections.abc import Callable
-from typing import Any
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -15,7 +17,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from smoothdp.errors import InvalidParameter
-from smoothdp.services.issuer.issuer import LATER, LONG, UNKNOWN, Issuer
+from smoothdp.services.issuer.issuer import LATER, LONG, UNKNOWN, Asked, Issuer
 from smoothdp.services.operations.admin import Operations
 from smoothdp.services.operations.bodies import (
     TooLarge,
@@ -24,6 +26,7 @@ from smoothdp.services.operations.bodies import (
     announced_length,
     read_body,
 )
+from smoothdp.services.store.group_commit import GroupCommit
 from smoothdp.services.store.storage import StorageFull, StorageUnreachable
 from smoothdp.services.wire.http_faces import (
     bearer,
@@ -39,6 +42,7 @@ CARD_MEDIA_TYPE = "application/vnd.esa.card"
 TOKENS_MEDIA_TYPE = "application/vnd.esa.tokens"
 _FOR_EVER = {"cache-control": "public, max-age=86400, immutable"}
 _PREFLIGHT_SECONDS = 600
+Answer = TypeVar("Answer")
 
 
 def issuer_app(
@@ -61,10 +65,18 @@ def issuer_app(
     Raises:
         InvalidParameter: an origin with a path, a wildcard, or of another kind.
     """
+    group = GroupCommit[Asked, Problem | None](issuer.charge, LATER)
+    signers = _Signers()
+
+    async def in_time(window: int, call: Callable[..., Answer], *values: Any) -> Answer:
+        """Call at once what reads nothing, else in a thread."""
+        if issuer.is_known(window):
+            return call(*values)
+        return await asyncio.to_thread(call, *values)
 
     async def card(request: Request) -> Response:
         window = _window_of(request, issuer)
-        found = None if window is None else await asyncio.to_thread(issuer.card, window)
+        found = None if window is None else await in_time(window, issuer.card, window)
         if found is None:
             return UNKNOWN.response()
         return Response(found, media_type=CARD_MEDIA_TYPE, headers=_FOR_EVER)
@@ -75,13 +87,18 @@ def issuer_app(
             return UNKNOWN.response()
         # Without a length, or with one that is no number, there is nothing to reserve.
         length = announced_length(request) or 0
-        account = await asyncio.to_thread(issuer.admit, bearer(request), window, length)
+        account = await in_time(window, issuer.admit, bearer(request), window, length)
         if isinstance(account, Problem):
             return account.response()
         body = await read_body(request, issuer.request_bytes)
-        answer = await asyncio.to_thread(issuer.answer, account, body)
-        if isinstance(answer, Problem):
-            return answer.response()
+        asked = await in_time(window, issuer.asked, account, body)
+        if isinstance(asked, Problem):
+            return asked.response()
+        problem = await group.submit(asked)
+        if problem is not None:
+            return problem.response()
+        # On disk: now it is signed, beside others.
+        answer = await signers.run(issuer.sign, asked)
         return Response(answer, media_type=TOKENS_MEDIA_TYPE, headers={"cache-control": "no-store"})
 
     app = Starlette(
@@ -90,13 +107,30 @@ def issuer_app(
             Route("/v2/tokens/{task_id}/{window}", tokens, methods=["POST"]),
         ],
         middleware=_for_pages_of(page_origin),
-        lifespan=working(work, work_seconds, operations=operations),
+        lifespan=working(work, work_seconds, group, signers, operations=operations),
     )
     exact_paths(app)
     for error, problem in _PROBLEMS.items():
         app.add_exception_handler(error, _answering(problem))
     app.state.operations = operations
     return app
+
+
+class _Signers:
+    """Threads that sign, one for each core: the next group is stored without waiting for them."""
+
+    def __init__(self) -> None:
+        self._threads: ThreadPoolExecutor | None = None
+
+    def start(self) -> None:
+        self._threads = ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="signer")
+
+    async def stop(self) -> None:
+        if self._threads is not None:
+            self._threads.shutdown(wait=False, cancel_futures=True)
+
+    async def run(self, call: Callable[[Asked], bytes], asked: Asked) -> bytes:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, call, asked)
 
 
 _PROBLEMS: dict[type[Exception], Problem] = {

@@ -2,12 +2,14 @@
 
 A pass sends one report in a window, a report is of one pass; a repeated one is answered as the
 first was. Reports that arrive beside each other, in other processes too, are told apart by the
-two unique keys of the table alone.
+two unique keys of the table alone. Before a group is stored it takes as many places of its window
+as it has reports, in the window's own row: the next group waits for that row, and so does whoever
+closes the window, so that no window is ever overfilled and none takes a report once it is closed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -18,14 +20,18 @@ TaskWindow = tuple[bytes, int]
 """A task and a window of it."""
 
 HELD = "SELECT report_id FROM pending WHERE task_id = ? AND window = ? AND sender_tag = ?"
-COUNT = "SELECT count(*) FROM pending WHERE task_id = ? AND window = ?"
 _ADD = (
     "INSERT OR IGNORE INTO pending (task_id, window, sender_tag, report_id, slots) "
     "VALUES (?, ?, ?, ?, ?)"
 )
 _NAMES = (2, 3)
 """Of the values above, those that tell reports apart."""
-_IS_OPEN = "SELECT 1 FROM collecting WHERE task_id = ? AND window = ? AND state = ?"
+_TAKE = (
+    "UPDATE collecting SET reports = reports + ? "
+    "WHERE task_id = ? AND window = ? AND state = ? AND reports + ? <= ?"
+)
+_GIVE_BACK = "UPDATE collecting SET reports = reports - ? WHERE task_id = ? AND window = ?"
+_ROOM = "SELECT state, reports FROM collecting WHERE task_id = ? AND window = ?"
 STATE = "SELECT state FROM collecting WHERE task_id = ? AND window = ?"
 
 
@@ -60,47 +66,72 @@ class OpenedReport:
     records: bytes
 
 
-def store_group(
-    change: Transaction, group: Sequence[OpenedReport], *, room: Mapping[int, int]
-) -> list[Taken]:
+def store_group(change: Transaction, group: Sequence[OpenedReport], *, most: int) -> list[Taken]:
     """Store what of a group is to be stored; return what became of each.
 
-    The statements are as many for a thousand reports as for one. Others may store, and one may
-    seal, meanwhile: a window is open or not when its reports are added, and until they are
-    committed; what was not added is read again. What a window has no room for is to come later: if
-    it is there already, that is found before it is asked to be stored again.
+    The statements are as many for a thousand reports as for one. What was not added is read
+    again: a repeated report is answered as the first was, also when there is no room for more.
 
     Args:
-        room: window -> how many more reports it may hold.
+        most: how many reports a window may hold.
     """
     answers = [Taken.ACCEPTED] * len(group)
     for window in sorted({item.task_window for item in group}):
-        # Those who add the same rows do it in the same order: they wait, but not in a circle.
+        # By random tags: the order of arrival is not kept where it need not be.
         places = sorted(
             (place for place, item in enumerate(group) if item.task_window == window),
             key=lambda place: group[place].sender_tag,
         )
-        for place in places[room[window[1]] :]:
-            answers[place] = Taken.LATER
-        places = places[: room[window[1]]]
-        if not places:
-            continue
-        items = [group[place] for place in places]
-        added = change.add_many(
-            _ADD,
-            [(*window, item.sender_tag, item.report_id, item.records) for item in items],
-            held=(_IS_OPEN, (*window, OPEN)),
-            names=_NAMES,
-        )
-        rest = [place for place, new in zip(places, added, strict=True) if not new]
+        stored = _stored(change, window, [group[place] for place in places], most=most)
+        rest = [
+            (place, taken)
+            for place, taken in zip(places, stored, strict=True)
+            if taken is not Taken.ACCEPTED
+        ]
         if not rest:
             continue
-        held = change.execute_many(HELD, [(*window, group[place].sender_tag) for place in rest])
-        is_open = change.execute(STATE, window) == [(OPEN,)]
-        for place, rows in zip(rest, held, strict=True):
-            taken = what_became(rows, group[place].report_id)
-            answers[place] = taken if is_open or rows else Taken.CLOSED
+        held = change.execute_many(HELD, [(*window, group[place].sender_tag) for place, _ in rest])
+        for (place, taken), rows in zip(rest, held, strict=True):
+            answers[place] = what_became(rows, group[place].report_id) if rows else taken
     return answers
+
+
+def _stored(
+    change: Transaction, window: TaskWindow, items: Sequence[OpenedReport], *, most: int
+) -> list[Taken]:
+    """Add reports to one window; OTHER_REPORT: it collides with one that is there.
+
+    Where not all of them find room, those that are there already take none of it.
+    """
+    if change.change(_TAKE, (len(items), *window, OPEN, len(items), most)):
+        return _added(change, window, items, taken=len(items))
+    rows = change.hold(_ROOM, window)
+    if not rows or rows[0][0] != OPEN:
+        return [Taken.CLOSED] * len(items)
+    answers, room = [Taken.LATER] * len(items), max(0, most - int(rows[0][1]))
+    held = change.execute_many(HELD, [(*window, item.sender_tag) for item in items])
+    new = [place for place, rows in enumerate(held) if not rows]
+    while room and new:
+        now, new = new[:room], new[room:]
+        added = _added(change, window, [items[place] for place in now], taken=0)
+        for place, taken in zip(now, added, strict=True):
+            answers[place] = taken
+        room -= added.count(Taken.ACCEPTED)
+    return answers
+
+
+def _added(
+    change: Transaction, window: TaskWindow, items: Sequence[OpenedReport], *, taken: int
+) -> list[Taken]:
+    """Add reports that have room; make the places taken for them as many as were added."""
+    added = change.add_many(
+        _ADD,
+        [(*window, item.sender_tag, item.report_id, item.records) for item in items],
+        names=_NAMES,
+    )
+    if taken != sum(added):
+        change.change(_GIVE_BACK, (taken - sum(added), *window))
+    return [Taken.ACCEPTED if new else Taken.OTHER_REPORT for new in added]
 
 
 def what_became(held: Sequence[tuple[bytes, ...]], report_id: bytes) -> Taken:

@@ -91,7 +91,8 @@ def seal_window(shuffler: Shuffler, window: int) -> Sealed | None:
         shuffler.reach("seal: inside the transaction")
         change.change("DELETE FROM pending WHERE task_id = ? AND window = ?", task_window)
         change.change(
-            "UPDATE collecting SET state = ?, tag_key = NULL WHERE task_id = ? AND window = ?",
+            "UPDATE collecting SET state = ?, tag_key = NULL, reports = 0 "
+            "WHERE task_id = ? AND window = ?",
             (state, *task_window),
         )
     shuffler.reach("seal: after commit")

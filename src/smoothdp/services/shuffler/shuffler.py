@@ -18,27 +18,26 @@ from smoothdp.services.formats.slot_tokens import SlotTokens
 from smoothdp.services.formats.task import Task
 from smoothdp.services.operations.clock_guard import ClockGuard, Verdict
 from smoothdp.services.shuffler.gateway_cards import GatewayCards
-from smoothdp.services.shuffler.group_commit import MOST_IN_GROUP
 from smoothdp.services.shuffler.ingest import (
-    COUNT,
     HELD,
     OpenedReport,
     Taken,
+    TaskWindow,
     store_group,
     what_became,
 )
+from smoothdp.services.shuffler.recent import Recent
 from smoothdp.services.shuffler.shuffler_tables import EXPIRED, OPEN, SEALED
 from smoothdp.services.store.erasable_keys import ErasableKeys
-from smoothdp.services.store.storage import Row, Storage, Transaction
+from smoothdp.services.store.storage import Row, Storage
 
 MOST_UNSIGNED = 5
 """Reports whose signatures are not good, under one pass in one window, that are looked at."""
 
-
-NEAR_FULL = 16 * MOST_IN_GROUP
-"""Places of a window that are left when its reports are counted anew for each group."""
 REMEMBERED_SECONDS = 1.0
 """How long a window that was open need not be read again before a report is opened."""
+REMEMBERED_PEOPLE = 1 << 15
+"""How many of the last people who sent are known to have sent, so that it is read what."""
 KEPT_SECONDS = 30 * 86_400
 """How long marks and counts of a window are kept after its end and grace."""
 
@@ -75,7 +74,7 @@ class Shuffler:
         self.record_bytes = record_bytes(task.signed)
         self._pass_key, self._revoked = pass_key, revoked
         self._unsigned: Counter[tuple[int, bytes]] = Counter()
-        self._held: dict[int, int] = {}
+        self._senders = Recent(REMEMBERED_PEOPLE)
         self._open: dict[int, tuple[float, list[Row]]] = {}
         self._counting = threading.Lock()
 
@@ -108,8 +107,10 @@ class Shuffler:
     def judge(self, window: int, sender: bytes, sealed: bytes) -> OpenedReport | Taken:
         """Open a report and check it; what is returned opened may be stored.
 
-        In this order: outer layer, form and order of slots; the card; whether the pass has sent
-        this report or another one; signatures, at most `MOST_UNSIGNED` times in vain.
+        Answers come in this order: outer layer, form and order of slots; the card; whether the
+        pass has sent this report or another one; signatures, at most `MOST_UNSIGNED` times in
+        vain. What the pass has sent is read first if it sent something lately. Else a report
+        with good signatures is not looked up: whoever stores it finds out.
         """
         self.reach("ingest: before opening")
         opened, rows = self.cards.opened(window), self._window_row(window)
@@ -128,16 +129,23 @@ class Shuffler:
             return Taken.UNKNOWN
         task_window = (self.task.task_id, window)
         sender_tag = tag(bytes(rows[0][1]), sender)
-        held = self.storage.read(HELD, (*task_window, sender_tag))
-        if held:
-            return what_became(held, report.report_id)
+        is_known = self._senders.met(sender_tag)
+        if is_known and (sent := self._sent(task_window, sender_tag, report)) is not None:
+            return sent
         good = self._has_signatures(report, signed.card, (window, sender_tag))
-        if not good:
-            return Taken.TOO_MANY_UNSIGNED if good is None else Taken.UNSIGNED
-        if self._held_in(window) >= self.task.max_batch:
-            return Taken.LATER
-        records = b"".join(report.records)
-        return OpenedReport(task_window, sender_tag, report.report_id, records)
+        if good:
+            records = b"".join(report.records)
+            return OpenedReport(task_window, sender_tag, report.report_id, records)
+        if not is_known and (sent := self._sent(task_window, sender_tag, report)) is not None:
+            if good is not None:
+                self._give_back((window, sender_tag))
+            return sent
+        return Taken.TOO_MANY_UNSIGNED if good is None else Taken.UNSIGNED
+
+    def _sent(self, task_window: TaskWindow, sender_tag: bytes, report: Report) -> Taken | None:
+        """Return the answer to a report from what its pass has sent, None if that is nothing."""
+        held = self.storage.read(HELD, (*task_window, sender_tag))
+        return what_became(held, report.report_id) if held else None
 
     def _has_signatures(self, report: Report, card: Card, sender: tuple[int, bytes]) -> bool | None:
         """Whether all slots have good signatures; None if that is not looked at any more."""
@@ -152,27 +160,21 @@ class Shuffler:
         tokens = SlotTokens(card, issuer_name=issuer.name, origin=self.task.origin)
         good = all(map(self.is_signed, repeat(tokens), report.slots, report.signatures))
         if good:
-            with self._counting:
-                self._unsigned[sender] -= 1
+            self._give_back(sender)
         return good
+
+    def _give_back(self, sender: tuple[int, bytes]) -> None:
+        """Count one report less whose signatures were looked at in vain."""
+        with self._counting:
+            self._unsigned[sender] -= 1
+            # Almost everybody: they take no memory.
+            if self._unsigned[sender] <= 0:
+                del self._unsigned[sender]
 
     @staticmethod
     def is_signed(tokens: SlotTokens, slot: bytes, signature: bytes) -> bool:
         """Whether a signature is the issuer's for this slot."""
         return tokens.verify(slot, signature)
-
-    def _held_in(self, window: int) -> int:
-        """Return how many reports a window holds, or less than the largest batch if that is sure.
-
-        Other processes store too: the number is read again when it seems to be reached.
-        """
-        with self._counting:
-            held = self._held.get(window)
-        if held is None or held >= self.task.max_batch:
-            held = int(self.storage.read(COUNT, (self.task.task_id, window))[0][0])
-            with self._counting:
-                self._held[window] = held
-        return held
 
     def is_remembered(self, window: int) -> bool:
         """Whether a window was open within the last second: then `takes` reads nothing."""
@@ -198,30 +200,10 @@ class Shuffler:
     def accept(self, group: Sequence[OpenedReport]) -> list[Taken]:
         """Store a group of reports; those accepted are on disk when this returns."""
         with self.storage.adding() as change:
-            stored = store_group(change, group, room=self._room(change, group))
+            stored = store_group(change, group, most=self.task.max_batch)
             self.reach("ingest: before commit")
         self.reach("ingest: after commit")
-        with self._counting:
-            for item, taken in zip(group, stored, strict=True):
-                if taken is Taken.ACCEPTED and item.task_window[1] in self._held:
-                    # Repeated ones too: it may say too many, and is counted anew then.
-                    self._held[item.task_window[1]] += 1
         return stored
-
-    def _room(self, change: Transaction, group: Sequence[OpenedReport]) -> dict[int, int]:
-        """Return window -> how many more reports it may hold.
-
-        Reports that were judged beside each other all found a place. One too many would lose the
-        whole window: the analyser takes no batch above the task's largest.
-        """
-        room: dict[int, int] = {}
-        for window in {item.task_window[1] for item in group}:
-            with self._counting:
-                held = self._held.get(window)
-            if held is None or held + NEAR_FULL > self.task.max_batch:
-                held = int(change.execute(COUNT, (self.task.task_id, window))[0][0])
-            room[window] = max(0, self.task.max_batch - held)
-        return room
 
     # ---- what is over ------------------------------------------------------------------------
 
@@ -243,8 +225,6 @@ class Shuffler:
         with self._counting:
             for known in [key for key in self._unsigned if states.get(key[0]) != OPEN]:
                 del self._unsigned[known]
-            # Other processes store too: each round counts anew.
-            self._held.clear()
 
     def forget_old(self) -> None:
         """Delete what is kept of windows that were over 30 days ago; cards stay for ever."""

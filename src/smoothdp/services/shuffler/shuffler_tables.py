@@ -35,5 +35,20 @@ CREATE TABLE IF NOT EXISTS counter (
   task_id BLOB, window INTEGER, reason TEXT, n INTEGER NOT NULL,
   PRIMARY KEY (task_id, window, reason)) WITHOUT ROWID;
 """
-SHUFFLER_SCHEMA = Schema((_FIRST,), first=2)
+# The number of reports is kept beside the state of the window: who adds some holds that row, so
+# no two add beyond the largest batch. No other index begins as the primary key of ``pending``
+# does: PostgreSQL took either of two that did, and read all of a window to find one report.
+_SECOND = """
+ALTER TABLE collecting ADD COLUMN reports INTEGER NOT NULL DEFAULT 0;
+UPDATE collecting SET reports = (SELECT count(*) FROM pending
+  WHERE pending.task_id = collecting.task_id AND pending.window = collecting.window);
+CREATE TABLE pending_anew (
+  task_id BLOB, window INTEGER, sender_tag BLOB, report_id BLOB NOT NULL, slots BLOB NOT NULL,
+  PRIMARY KEY (task_id, window, sender_tag)) WITHOUT ROWID;
+INSERT INTO pending_anew SELECT task_id, window, sender_tag, report_id, slots FROM pending;
+DROP TABLE pending;
+ALTER TABLE pending_anew RENAME TO pending;
+CREATE UNIQUE INDEX pending_report ON pending (report_id, window, task_id);
+"""
+SHUFFLER_SCHEMA = Schema((_FIRST, _SECOND), first=2)
 """Version 1 had the tables of esa/1, from which nothing leads here."""

@@ -22,9 +22,9 @@ from smoothdp.services.operations.bodies import (
     limited,
     read_body,
 )
-from smoothdp.services.shuffler.group_commit import GroupCommit
 from smoothdp.services.shuffler.ingest import Taken
 from smoothdp.services.shuffler.shuffler import Shuffler
+from smoothdp.services.store.group_commit import GroupCommit
 from smoothdp.services.store.storage import StorageFull, StorageUnreachable
 from smoothdp.services.wire.http_faces import (
     bearer,

@@ -1,10 +1,10 @@
 """PostgreSQL behind the services. Needs the extra ``postgres``.
 
 One transaction writes at a time, as with SQLite: an advisory lock at its start, held until
-its commit is on disk. Groups of reports are added beside it and beside each other, on a
-connection of their own; reading has another one, which waits for nobody. Deleted rows stay in
-the server's log and pages, so what must be forgotten is sealed with keys of a file beside (see
-`erasable_keys`), and `forget` erases those that are done with.
+its commit is on disk. Groups of reports are added beside it, those of one window one after the
+other, on a connection of their own; reading has another one, which waits for nobody. Deleted
+rows stay in the server's log and pages, so what must be forgotten is sealed with keys of a file
+beside (see `erasable_keys`), and `forget` erases those that are done with.
 """
 
 from __future__ import annotations
@@ -42,6 +42,8 @@ CREATE TABLE IF NOT EXISTS smoothdp_state (
 _LOCK = "SELECT pg_advisory_xact_lock('smoothdp_state'::regclass::oid::bigint)"
 ROW_SECONDS = 2.0
 """How long to wait for a row that somebody holds; whoever is refused comes again."""
+IDLE_SECONDS = 10.0
+"""How long a group may hold its window's row without a word: then the server undoes it."""
 
 
 class _PostgresTransaction:
@@ -82,15 +84,14 @@ class _PostgresTransaction:
         statement: str,
         rows: Iterable[Sequence[Any]],
         *,
-        held: tuple[str, Sequence[Any]],
         names: Sequence[int],
     ) -> list[bool]:
         rows = list(rows)
         if not rows:
             return []
         columns = list(zip(*self._sealed_together(statement, rows), strict=True))
-        query = adding(statement, held[0], tuple(type(column[0]) for column in columns), *names)
-        values = [*held[1], *(list(column) for column in columns)]
+        query = adding(statement, tuple(type(column[0]) for column in columns), *names)
+        values = [list(column) for column in columns]
         added = {tuple(row) for row in self._connection.execute(query, values).fetchall()}
         done = []
         for row in rows:
@@ -149,9 +150,9 @@ class PostgresStorage:
         busy_seconds: float = 30.0,
     ) -> None:
         losses = Losses()
-        self._writing, self._adding, self._reading = (
-            Line(address, seconds, losses) for seconds in (busy_seconds, ROW_SECONDS, busy_seconds)
-        )
+        self._writing = Line(address, busy_seconds, losses)
+        self._adding = Line(address, ROW_SECONDS, losses, idle_seconds=IDLE_SECONDS)
+        self._reading = Line(address, busy_seconds, losses)
         self._writing.connected()
         is_new = not key_file.exists()
         self._keys = ErasableKeys(key_file)
@@ -182,14 +183,14 @@ class PostgresStorage:
             rows = connection.execute("SELECT role, version, keys FROM smoothdp_state").fetchall()
             number = 0
             for used_by, version, keys in rows:
-                number = int(version)
-                schema.missing(number, "the database")
                 if used_by != role:
                     raise InvalidData(
                         expected=f"a database of the {role}'s own",
                         got=f"the {used_by}'s",
                         remedy="Give each service a database of its own: they are two parties",
                     )
+                number = int(version)
+                schema.missing(number, "the database")
                 if keys != self._keys.name:
                     raise InvalidData(
                         expected=f"at {self._keys.path} the keys that the rows are sealed with",

@@ -41,11 +41,22 @@ class Line:
         address: the server's.
         wait_seconds: how long to wait for a lock.
         losses: shared by the connections of one storage.
+        idle_seconds: how long the server waits for the next statement of a transaction before it
+            undoes it and ends the connection: what it holds would keep others waiting. By
+            default as long as the server is set to.
     """
 
-    def __init__(self, address: str, wait_seconds: float, losses: Losses) -> None:
+    def __init__(
+        self,
+        address: str,
+        wait_seconds: float,
+        losses: Losses,
+        *,
+        idle_seconds: float | None = None,
+    ) -> None:
         self.address = address
         self._wait, self._losses, self._made_after = wait_seconds, losses, 0
+        self._idle = idle_seconds
         self._lock = threading.RLock()
         self._connection: psycopg.Connection[Row] | None = None
 
@@ -62,14 +73,16 @@ class Line:
                 connection = psycopg.connect(self.address, autocommit=True)
             except (psycopg.OperationalError, psycopg.ProgrammingError) as error:
                 raise not_connected(error) from None
-            # A snapshot must be taken after a lock was waited for, so one for each statement:
-            # at REPEATABLE READ a window would be closed over reports that were not read.
+            # A snapshot must be taken after a lock was waited for, so one for each statement: at
+            # REPEATABLE READ no window could be closed that took reports meanwhile.
             connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
             connection.adapters.register_loader("numeric", _WholeNumber)
             connection.execute("SET synchronous_commit TO on")
-            connection.execute(
-                sql.SQL("SET lock_timeout TO {}").format(sql.Literal(round(1000 * self._wait)))
-            )
+            # A plan that was made while a table was empty reads all of it when it is full.
+            connection.execute("SET plan_cache_mode TO force_custom_plan")
+            _set_seconds(connection, "lock_timeout", self._wait)
+            if self._idle is not None:
+                _set_seconds(connection, "idle_in_transaction_session_timeout", self._idle)
             self._connection = connection
         return self._connection
 
@@ -84,6 +97,10 @@ class Line:
                 raise StorageFull(str(error)) from error
             except (errors.LockNotAvailable, errors.DeadlockDetected) as error:
                 raise locked() from error
+            except errors.IdleInTransactionSessionTimeout as error:
+                # The server's last word: it has undone everything.
+                connection.close()
+                raise lost_or_same(connection, error) from None
             except psycopg.OperationalError as error:
                 self._losses.count += connection.closed
                 raise lost_or_same(connection, error) from None
@@ -93,3 +110,8 @@ class Line:
         with self._lock:
             if self._connection is not None:
                 self._connection.close()
+
+
+def _set_seconds(connection: psycopg.Connection[Row], name: str, seconds: float) -> None:
+    value = sql.Literal(round(1000 * seconds))
+    connection.execute(sql.SQL("SET {} TO {}").format(sql.Identifier(name), value))

@@ -50,17 +50,13 @@ _ARRAYS = {bytes: "bytea[]", int: "bigint[]", str: "text[]"}
 
 
 @lru_cache(maxsize=64)
-def adding(statement: str, held: str, types: tuple[type, ...], *names: int) -> str:
-    """Return one statement that adds a group of rows while it holds the row they rely on.
+def adding(statement: str, types: tuple[type, ...], *names: int) -> str:
+    """Return one statement that adds a group of rows, whose values are one list for each column.
 
-    The row is locked as it is now, not as it was when the statement began: one that changed
-    meanwhile is not found, and nothing is added. What was added is returned by its names; the
-    values are those of the held row, then one list for each column.
+    What was added is returned by its names.
 
-    >>> print(adding("INSERT OR IGNORE INTO t (k, n) VALUES (?, ?)",
-    ...     "SELECT 1 FROM s WHERE open = ?", (bytes, int), 0))
-    WITH held AS (SELECT 1 FROM s WHERE open = %s FOR SHARE)
-    INSERT INTO t (k, n) SELECT added.* FROM unnest(%s::bytea[], %s::bigint[]) added, held
+    >>> print(adding("INSERT OR IGNORE INTO t (k, n) VALUES (?, ?)", (bytes, int), 0))
+    INSERT INTO t (k, n) SELECT added.* FROM unnest(%s::bytea[], %s::bigint[]) added
     ON CONFLICT DO NOTHING RETURNING k
     """
     insert = _INSERT.match(statement.replace(_IGNORE, "INSERT INTO", 1))
@@ -69,9 +65,8 @@ def adding(statement: str, held: str, types: tuple[type, ...], *names: int) -> s
     columns = [name.strip() for name in insert[2].split(",")]
     lists = ", ".join(f"%s::{_ARRAYS[kind]}" for kind in types)
     return (
-        f"WITH held AS ({statement_of(held)} FOR SHARE)\n"
         f"INSERT INTO {insert[1]} ({_quoted(insert[2])}) "
-        f"SELECT added.* FROM unnest({lists}) added, held\n"
+        f"SELECT added.* FROM unnest({lists}) added\n"
         f"ON CONFLICT DO NOTHING RETURNING {_quoted(', '.join(columns[i] for i in names))}"
     )
 

@@ -41,7 +41,7 @@ def not_prepared(error: psycopg.Error) -> SmoothdpError:
     )
 
 
-def lost_or_same(connection: psycopg.Connection[Row], error: psycopg.OperationalError) -> Exception:
+def lost_or_same(connection: psycopg.Connection[Row], error: psycopg.Error) -> Exception:
     """Return StorageUnreachable if the connection is gone, else the error itself.
 
     A commit that was under way may have happened: whoever asked asks again, and is answered

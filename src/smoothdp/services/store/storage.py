@@ -61,15 +61,13 @@ class Transaction(Protocol):
         statement: str,
         rows: Iterable[Sequence[Any]],
         *,
-        held: tuple[str, Sequence[Any]],
         names: Sequence[int],
     ) -> list[bool]:
-        """Add rows unless they collide, and none unless a row is there; return which were added.
+        """Add rows unless they collide, in one statement; return which were added.
 
         Args:
             statement: ``INSERT OR IGNORE INTO table (columns) VALUES (?, ...)``.
             rows: all of one scope of what is erased together.
-            held: a query with its values: of its row nobody takes hold until the end.
             names: places of the values that tell the rows apart.
         """
 
@@ -86,7 +84,8 @@ class Storage(Protocol):
     def adding(self) -> Any:
         """Return a context as `transaction` does, that others may run beside it.
 
-        What it reads may change before its end, except what `Transaction.add_many` holds.
+        What it reads may change before its end, except rows that it changed or holds: whoever
+        else wants those waits.
         """
 
     def read(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
@@ -127,11 +126,8 @@ class _SqliteTransaction:
         statement: str,
         rows: Iterable[Sequence[Any]],
         *,
-        held: tuple[str, Sequence[Any]],
         names: Sequence[int],  # noqa: ARG002
     ) -> list[bool]:
-        if not self.execute(*held):
-            return [False for _ in rows]
         return [self.change(statement, row) == 1 for row in rows]
 
 

@@ -5,6 +5,9 @@ are those of GMP's ``mpz_powm_sec``, whose time and memory access depend on leng
 is left (reductions, one inverse) works on numbers that a fresh random factor hides. Without
 gmpy2 Python's ``pow`` shows its exponents by time: only the 64 random bits in each exponent
 and the factor stand against that. Attacks through a cache that others share stay possible.
+
+With gmpy2 other threads run while a power is computed, so that as many signatures are made at a
+time as the process has cores.
 """
 
 from __future__ import annotations
@@ -27,13 +30,23 @@ try:
     import gmpy2
 except ImportError:
     _power: _Power = pow
+    _shown_power: _Power = pow
+    _number: Callable[[int], int] = int
     HARDENED = False
 else:
-    _power = cast("_Power", gmpy2.powmod_sec)
+
+    def _power(base: int, exponent: int, modulus: int) -> int:
+        """Return a power of which something is secret; its time depends on lengths alone."""
+        with gmpy2.context(gmpy2.get_context(), allow_release_gil=True):
+            return cast("int", gmpy2.powmod_sec(base, exponent, modulus))
+
+    _shown_power = cast("_Power", gmpy2.powmod)
+    _number = cast("Callable[[int], int]", gmpy2.mpz)
     HARDENED = True
 """Whether the private powers take a time that does not depend on the key: gmpy2 is there."""
 
 EXPONENT = 65537
+_EXPONENT = _number(EXPONENT)
 MODULUS_BITS = 2048
 MODULUS_BYTES = MODULUS_BITS // 8
 PRIME_BYTES = MODULUS_BYTES // 2
@@ -195,8 +208,8 @@ class IssuerKey:
         Raises:
             TokenRefused: another length, or a number that is not below n.
         """
-        n = self.public.n
-        number = int.from_bytes(blinded, "big")
+        n, p, q, d_of_p, d_of_q, q_inverse = self._numbers
+        number = _number(int.from_bytes(blinded, "big"))
         if len(blinded) != MODULUS_BYTES or number >= n:
             raise TokenRefused(
                 expected=f"a blinded message of {MODULUS_BYTES} bytes below the modulus",
@@ -204,23 +217,24 @@ class IssuerKey:
                 remedy="Blind it with the key of this task and window",
             )
         factor, inverse = _unit(n)
-        hidden = number * pow(factor, EXPONENT, n) % n
-        of_p = _secret_root(hidden, self.p, self._exponents[0])
-        of_q = _secret_root(hidden, self.q, self._exponents[1])
-        root = of_q + self.q * ((of_p - of_q) * self._exponents[2] % self.p)
-        signature = int(root * inverse % n)
-        if pow(signature, EXPONENT, n) != number:
+        hidden = number * _power(factor, _EXPONENT, n) % n
+        of_p = _secret_root(hidden, p, d_of_p)
+        of_q = _secret_root(hidden, q, d_of_q)
+        root = of_q + q * ((of_p - of_q) * q_inverse % p)
+        signature = root * inverse % n
+        if _shown_power(signature, _EXPONENT, n) != number:
             raise AssertionError("a fault in the private operation: nothing was signed")
-        return signature.to_bytes(MODULUS_BYTES, "big")
+        return int(signature).to_bytes(MODULUS_BYTES, "big")
 
     @cached_property
-    def _exponents(self) -> tuple[int, int, int]:
-        """d mod (p - 1), d mod (q - 1), and 1 / q mod p."""
-        return (
-            pow(EXPONENT, -1, self.p - 1),
-            pow(EXPONENT, -1, self.q - 1),
-            pow(self.q, -1, self.p),
+    def _numbers(self) -> tuple[int, int, int, int, int, int]:
+        """n, p, q, d mod (p - 1), d mod (q - 1) and 1 / q mod p, as they are computed with."""
+        of_p, of_q = pow(EXPONENT, -1, self.p - 1), pow(EXPONENT, -1, self.q - 1)
+        inverse = pow(self.q, -1, self.p)
+        n, p, q, of_p, of_q, inverse = map(
+            _number, (self.p * self.q, self.p, self.q, of_p, of_q, inverse)
         )
+        return n, p, q, of_p, of_q, inverse
 
     def __repr__(self) -> str:
         return "IssuerKey(not shown)"
@@ -229,14 +243,14 @@ class IssuerKey:
 def _unit(n: int) -> tuple[int, int]:
     """Return a random number mod n and its inverse."""
     while True:
-        factor = 1 + secrets.randbelow(n - 1)
+        factor = _number(1 + secrets.randbelow(int(n) - 1))
         try:
             return factor, pow(factor, -1, n)
-        except ValueError:  # A divisor of n: this does not happen.
+        except (ValueError, ZeroDivisionError):  # A divisor of n: this does not happen.
             continue
 
 
 def _secret_root(number: int, prime: int, exponent: int) -> int:
     """Return number^exponent mod prime, with 64 random bits in the exponent."""
     masked = exponent + secrets.randbits(EXPONENT_BLINDING_BITS) * (prime - 1)
-    return int(_power(number % prime, masked, prime))
+    return _power(number % prime, masked, prime)
