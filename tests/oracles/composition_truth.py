@@ -256,7 +256,10 @@ def _way_delta(parts: Sequence[tuple[Part, int]], way: int, epsilon: float) -> t
     values = []
     base: Curve | None = gaussian_curve(math.sqrt(square)) if square else None
     if base is None and dense:
-        base, dense = dense[0].curve, dense[1:]
+        # The others are summed at nodes: a closed D of small losses would turn between two of them.
+        widest = max(dense, key=_mean_square_loss)
+        dense.remove(widest)
+        base = widest.curve
     # Beyond e^700 only what is told outright is left.
     e = math.exp(min(epsilon, 700.0))
     sizes = (10, 16) if square else (200, 320)
@@ -274,6 +277,11 @@ def _way_delta(parts: Sequence[tuple[Part, int]], way: int, epsilon: float) -> t
     if dense:
         error += 20 * abs(values[1] - values[0])
     return values[-1] - error, values[-1] + error
+
+
+def _mean_square_loss(way: Way) -> float:
+    p, q = (law[law > 0] for law in way.nodes(40))
+    return float(p @ np.log(p / q) ** 2)
 
 
 def exact_delta(
