@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from mpmath import mpc, mpf
 
+import smoothdp as sd
 from smoothdp.mechanisms.additive.laplace import LaplaceLaw
 from smoothdp.training_runs.gaussian_step.subsampled_law import SubsampledGaussianLaw, View
 
@@ -246,3 +247,33 @@ def test_what_moves_falls(rate: str, noise: str, tilt: float) -> None:
         bound = law.moving_decay(tilt, start)
         found = [size(start * far) for far in (1.0, 1.03, 1.2, 1.5)]
         assert max(found) <= bound < 10 * max(found)
+
+
+@pytest.mark.parametrize("epsilon", ["0", "0.00062", "0.3", "1.2", "3"])
+def test_one_closed_law_beside_atoms(epsilon: str) -> None:
+    """A step without replacement, two pure claims and one with a delta, in high precision."""
+    step = sd.SubsampledGaussian("0.03", noise_multiplier="0.7", sampling="without_replacement")
+    others = [(sd.PureDP("0.0314"), 2), (sd.ApproxDP("0.4", delta="1e-4"), 1)]
+    profile = sd.compose([(step, 1), *others])
+    assert profile.route == "exact sum"
+    with mpmath.workdps(40):
+        q, m, e = mpmath.mpf("0.03"), 1 / mpmath.mpf("0.7"), mpmath.exp(mpmath.mpf(epsilon))
+
+        def gaussian(x: mpmath.mpf) -> mpmath.mpf:
+            at = mpmath.log(x) / m
+            return mpmath.ncdf(m / 2 - at) - x * mpmath.ncdf(-m / 2 - at)
+
+        def closed(x: mpmath.mpf) -> mpmath.mpf:
+            return q * gaussian(1 + (x - 1) / q) if x >= 1 else 1 - x + x * closed(1 / x)
+
+        atoms = [(mpmath.mpf(1), mpmath.mpf(1))]
+        for size in ("0.0314", "0.0314", "0.4"):
+            a = mpmath.exp(mpmath.mpf(size))
+            both = [(a / (1 + a), a), (1 / (1 + a), 1 / a)]
+            atoms = [(p * w, r * x) for p, r in atoms for w, x in both]
+        kept = 1 - mpmath.mpf("1e-4")
+        truth = 1 - kept + kept * sum(p * closed(e / r) for p, r in atoms)
+        below, above = profile.delta_bounds(epsilon)
+        assert below <= truth <= above <= below * (1 + 1e-11)
+        wrong = 1 - kept + kept * sum(p * max(0, 1 - e / r) for p, r in atoms)
+        assert not below <= wrong <= above

@@ -18,6 +18,7 @@ from smoothdp.composition.routes.grouping import grouped
 from smoothdp.composition.routes.inversion import Inversion
 from smoothdp.composition.routes.large_losses import LargeLosses
 from smoothdp.composition.routes.moved import log_one_moves, moved
+from smoothdp.composition.routes.one_closed import OneClosed, one_closed
 from smoothdp.exact.balls.balls import real_bounds
 from smoothdp.exact.logspace.bounds import (
     LOG_ZERO,
@@ -51,6 +52,11 @@ class Solver:
         return grouped(self.product)
 
     @cached_property
+    def one_closed(self) -> OneClosed | None:
+        """A finite sum, if one law alone is more than a few atoms and has a closed delta."""
+        return one_closed(self.product)
+
+    @cached_property
     def inversion(self) -> Inversion:
         """The contour, for everything else."""
         return Inversion(self.product, self.tolerance, self.progress, self.patient)
@@ -67,6 +73,8 @@ class Solver:
             return "closed form"
         if self.handed_over:
             return "contour in balls"
+        if self.one_closed is not None:
+            return "exact sum"
         if self.product.gaussian or self.atoms is None:
             return "contour"
         return "exact grouping"
@@ -152,6 +160,8 @@ class Solver:
         if self.route == "exact grouping":
             assert self.atoms is not None
             return self.atoms.log_excess(Fraction(epsilon))
+        if self.one_closed is not None:
+            return self.one_closed.log_bounds(epsilon)
         found = self._by_moves(epsilon)
         if found is not None and found.upper - found.lower <= self.tolerance:
             return found
