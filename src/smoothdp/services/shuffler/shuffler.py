@@ -237,8 +237,8 @@ class Shuffler:
             if states.get(window, EXPIRED) != OPEN
             and (window in states or self.verdict(window) is Verdict.CLOSE)
         ]
-        if done:
-            self.cards.erase(done)
+        # Without any too: a program that was stopped in between left them in the file's log.
+        self.cards.erase(done)
         self._open.clear()
         with self._counting:
             for known in [key for key in self._unsigned if states.get(key[0]) != OPEN]:
