@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any
 
 from smoothdp.errors import InvalidData
-from smoothdp.services.client.outcomes import Kept
+from smoothdp.services.client.outcomes import DESTROYED, Kept
 from smoothdp.services.formats.batch import BatchHeader
 from smoothdp.services.formats.marks import MARK_BYTES, MarksFile, mark_of
 from smoothdp.services.formats.reading import DecodeError
@@ -47,6 +47,10 @@ class Standing(StrEnum):
     OTHER_CARD = (
         "The result was made with another card than yours: two cards were signed for this "
         "window. Publish both."
+    )
+    DESTROYED = (
+        "The shuffler had said that it destroyed the reports of this window, and there is a batch "
+        "all the same. Tell who runs the shuffler, and the others."
     )
     NOT_SENT = "Nothing of yours was sent in this window."
 
@@ -85,6 +89,8 @@ def look_up(task: Task, window: int, kept: Kept | None, *, result: bytes, marks:
         or file.card_digest != kept.card_digest
     ):
         raise _not_good("the marks file whose hash both services signed", "another file")
+    if kept.state == DESTROYED:
+        return Standing.DESTROYED
     found = [mark in file for mark in own]
     if all(found):
         return Standing.INCLUDED
@@ -130,6 +136,9 @@ def read_evidence(task: Task, window: int, result: bytes) -> Evidence:
         raise _not_good("a result with its batch header, card and marks", "one without") from None
     if not said.header.verify(task.shuffler_key):
         raise _not_good("a batch header signed by the shuffler of the task", "another signature")
+    most = task.slots * task.max_batch
+    if said.header.slots > most:
+        raise _not_good(f"a batch of at most {most} slots", f"one of {said.header.slots}")
     return said
 
 

@@ -273,6 +273,17 @@ class Shuffler:
         )
         return bytes(rows[0][0]) if rows else None
 
+    def is_expired(self, window: int) -> bool:
+        """Whether the reports of a window were too few, and destroyed.
+
+        Clients count no window against the budget of which this is said.
+        """
+        rows = self.storage.read(
+            "SELECT state FROM collecting WHERE task_id = ? AND window = ?",
+            (self.task.task_id, window),
+        )
+        return rows == [(EXPIRED,)]
+
     def batch_states(self) -> dict[str, int]:
         """Return how many batches are in each state."""
         rows = self.storage.read("SELECT state, count(*) FROM batch GROUP BY state ORDER BY state")
