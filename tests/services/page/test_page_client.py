@@ -521,7 +521,8 @@ def test_no_more_windows_are_answered_than_the_budget_pays_for(tmp_path: Path) -
             const shuffler = async (url, fields = {}) => {
               if (fields.method === "HEAD") {
                 heads.push(url.split("/").slice(-2).join("/"));
-                return new Response(null, { status: url.endsWith(`/${given.window}`) ? gone : 404 });
+                const over = url.endsWith(`/${given.window}`);
+                return new Response(null, { status: over ? gone : 404 });
               }
               const card = given.cards[url.split("/").at(-1)];
               if (url.includes("/cards/")) return new Response(smoothdp.fromHex(card));
@@ -531,10 +532,10 @@ def test_no_more_windows_are_answered_than_the_budget_pays_for(tmp_path: Path) -
               now = given.now + 3600 * turn;
               return press(1, "", { window: given.window + turn, pass, fetcher: shuffler });
             };
-            const said = [await take(0), await take(1), await take(2), await take(2, "q".repeat(96))];
+            const said = [await take(0), await take(1), await take(2)];
+            said.push(await take(2, "q".repeat(96)));
             gone = 410;
-            said.push(await take(2), await take(2));
-            said.push(await take(3));
+            said.push(await take(2), await take(2), await take(3));
             return { said, heads, states: hex(stored.rows).map((row) => row.state) };
             """,
             cards={str(WINDOW + turn): world.make_card(WINDOW + turn).hex() for turn in range(4)},
@@ -563,7 +564,8 @@ def test_an_answer_that_does_not_end_is_not_heard_out(world: IssuingWorld) -> No
         };
         const said = [];
         for (const [which, who] of [["/cards/", 0], ["/tokens/", 1]]) {
-          const slow = async (url, fields) => url.includes(which) ? endless() : fetcher(url, fields);
+          const slow = async (url, fields) =>
+            url.includes(which) ? endless() : fetcher(url, fields);
           said.push(await press(1, given.invitations[who], { fetcher: slow, attempts: 5 }));
         }
         for (const most of [0, 1, 4999, 5000, 12345]) {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from smoothdp.services.store.migrations import Schema
+from smoothdp.services.store.revoked import REVOKED_TABLE
 
 OFFERED, SIGNED, GIVEN = "OFFERED", "SIGNED", "GIVEN"
 """A gateway key was stored; the card was signed; the analyser has the signature."""
@@ -35,5 +36,5 @@ CREATE TABLE IF NOT EXISTS counter (
   task_id BLOB, window INTEGER, reason TEXT, n INTEGER NOT NULL,
   PRIMARY KEY (task_id, window, reason)) WITHOUT ROWID;
 """
-SHUFFLER_SCHEMA = Schema((_FIRST,), first=2)
+SHUFFLER_SCHEMA = Schema((_FIRST, REVOKED_TABLE), first=2)
 """Version 1 had the tables of esa/1, from which nothing leads here."""

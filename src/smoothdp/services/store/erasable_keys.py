@@ -22,6 +22,7 @@ _SCHEMA = """
 CREATE TABLE IF NOT EXISTS mark (one INTEGER PRIMARY KEY, mark BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS data_key (
   scope BLOB PRIMARY KEY, id BLOB NOT NULL UNIQUE, secret BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS note (name BLOB PRIMARY KEY) WITHOUT ROWID;
 """
 _ID_BYTES, _NONCE_BYTES = 16, 12
 
@@ -101,6 +102,19 @@ class ErasableKeys:
                 "DELETE FROM data_key WHERE scope = ?", [(scope,) for scope in scopes]
             )
         return self._storage.forget()
+
+    def note(self, name: bytes) -> None:
+        """Keep a name for ever.
+
+        This is the one file of a party that has no backups: what is noted in it tells that
+        another one is an older copy.
+        """
+        with self._storage.transaction() as change:
+            change.change("INSERT OR IGNORE INTO note (name) VALUES (?)", (name,))
+
+    def notes(self) -> set[bytes]:
+        """Return the names that were noted."""
+        return {bytes(name) for (name,) in self._storage.read("SELECT name FROM note")}
 
     def close(self) -> None:
         """Close the file."""
