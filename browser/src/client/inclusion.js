@@ -25,14 +25,14 @@ export const STANDING = {
     "Your report is not in the batch of this window; this machine never got the shuffler's " +
     "word that it had come.",
   IN_PART:
-    "A part of your report is in the batch of this window: the shuffler took it apart. Tell " +
-    "who runs the shuffler, and the others.",
+    "A part of your report is in the batch of this window: the shuffler, or somebody on the " +
+    "way to it, took it apart. Tell who runs the shuffler, and the others.",
   DENIED:
     "The shuffler and the analyser signed different lists of what the batch holds. Publish " +
     "both, with their signatures: one of the two is not telling the truth.",
   OTHER_CARD:
     "The result was made with another card than yours: two cards were signed for this " +
-    "window. Publish both.",
+    "window, or the analyser shows the batch of another one. Publish both.",
   DESTROYED:
     "The shuffler had said that it destroyed the reports of this window, and there is a batch " +
     "all the same. Tell who runs the shuffler, and the others.",

@@ -37,8 +37,8 @@ class Standing(StrEnum):
         "word that it had come."
     )
     IN_PART = (
-        "A part of your report is in the batch of this window: the shuffler took it apart. Tell "
-        "who runs the shuffler, and the others."
+        "A part of your report is in the batch of this window: the shuffler, or somebody on the "
+        "way to it, took it apart. Tell who runs the shuffler, and the others."
     )
     DENIED = (
         "The shuffler and the analyser signed different lists of what the batch holds. Publish "
@@ -46,7 +46,7 @@ class Standing(StrEnum):
     )
     OTHER_CARD = (
         "The result was made with another card than yours: two cards were signed for this "
-        "window. Publish both."
+        "window, or the analyser shows the batch of another one. Publish both."
     )
     DESTROYED = (
         "The shuffler had said that it destroyed the reports of this window, and there is a batch "

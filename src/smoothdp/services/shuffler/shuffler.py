@@ -127,17 +127,21 @@ class Shuffler:
         if report.card_digest != signed.card.digest:
             return Taken.UNKNOWN
         task_window = (self.task.task_id, window)
-        sender_tag = tag(bytes(rows[0][1]), sender)
+        # Under the window's key both: a database that keeps deleted rows tells nothing by them,
+        # not even which slots of the batch came together (proofs/marks-and-erasure#4).
+        sender_tag, report_tag = (
+            tag(bytes(rows[0][1]), name) for name in (sender, report.report_id)
+        )
         held = self.storage.read(HELD, (*task_window, sender_tag))
         if held:
-            return what_became(held, report.report_id)
+            return what_became(held, report_tag)
         good = self._has_signatures(report, signed.card, (window, sender_tag))
         if not good:
             return Taken.TOO_MANY_UNSIGNED if good is None else Taken.UNSIGNED
         if self._held_in(window) >= self.task.max_batch:
             return Taken.LATER
         records = b"".join(report.records)
-        return OpenedReport(task_window, sender_tag, report.report_id, records)
+        return OpenedReport(task_window, sender_tag, report_tag, records)
 
     def _has_signatures(self, report: Report, card: Card, sender: tuple[int, bytes]) -> bool | None:
         """Whether all slots have good signatures; None if that is not looked at any more."""

@@ -1,4 +1,8 @@
-"""What a shuffler keeps: no address, no agent, no time finer than the window, no order."""
+"""What a shuffler keeps: no address, no agent, no time finer than the window, no order.
+
+The names of senders and reports in ``pending`` are tags under the window's own key, which goes
+with the window: rows that a database server keeps beyond their deletion say nothing.
+"""
 
 from __future__ import annotations
 

@@ -4115,9 +4115,9 @@
     INCLUDED: "Your report is in the batch of this window: the shuffler handed it over, and the analyser signed that it got it. The marks do not show that it was counted.",
     LEFT_OUT: "Your report is not in the batch of this window: the shuffler did not hand it over, although it had said that it has it. Tell who runs the shuffler, and the others.",
     NOT_THERE: "Your report is not in the batch of this window; this machine never got the shuffler's word that it had come.",
-    IN_PART: "A part of your report is in the batch of this window: the shuffler took it apart. Tell who runs the shuffler, and the others.",
+    IN_PART: "A part of your report is in the batch of this window: the shuffler, or somebody on the way to it, took it apart. Tell who runs the shuffler, and the others.",
     DENIED: "The shuffler and the analyser signed different lists of what the batch holds. Publish both, with their signatures: one of the two is not telling the truth.",
-    OTHER_CARD: "The result was made with another card than yours: two cards were signed for this window. Publish both.",
+    OTHER_CARD: "The result was made with another card than yours: two cards were signed for this window, or the analyser shows the batch of another one. Publish both.",
     DESTROYED: "The shuffler had said that it destroyed the reports of this window, and there is a batch all the same. Tell who runs the shuffler, and the others.",
     NOT_SENT: "Nothing of yours was sent in this window."
   };
