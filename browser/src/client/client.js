@@ -23,7 +23,8 @@ export const CLOCK =
  * If there is a row already, the datum is not looked at, and the card is not used.
  */
 export async function takePart({ task, place, datum, signed, seconds, adopt = false }) {
-  const earlier = await outcomes.keep(place, null, { adopt });
+  const most = paidWindows(task);
+  const earlier = await outcomes.keep(place, null, { adopt, most });
   if (earlier) return earlier;
   const { taskId, window } = place;
   if (!isNear(task, window, seconds)) throw new Error(CLOCK);
@@ -33,7 +34,7 @@ export async function takePart({ task, place, datum, signed, seconds, adopt = fa
     ? { state: outcomes.DRAWN, slots: concat(...slots), seed: randomBytes(SEED_BYTES) }
     : { state: outcomes.FINAL, report: encodeReport(card.digest, slots, []) };
   const fresh = { row: { cardDigest: card.digest, ...row }, signed };
-  return outcomes.keep(place, fresh, { adopt, most: paidWindows(task) });
+  return outcomes.keep(place, fresh, { adopt, most });
 }
 
 /** The body that asks the issuer for tokens: the same bytes at each call. */

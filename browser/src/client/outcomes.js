@@ -151,13 +151,14 @@ export const keep = (place, fresh, { adopt = false, most = 0 } = {}) =>
     const key = keyOf(place);
     const earlier = await request(rows.get(key));
     if (earlier) return earlier;
-    const counts = adopt && (await anothers(rows, place));
+    const isFull = (await counted(rows, place)).length >= most;
+    const counts = adopt && !isFull && (await anothers(rows, place));
     if (counts) {
       await request(rows.put(counts, key));
       return counts;
     }
     if (!fresh) return undefined;
-    if ((await counted(rows, place)).length >= most) throw new Refused(SPENT);
+    if (isFull) throw new Refused(SPENT);
     const at = key.slice(0, 2);
     const seen = await request(cards.get(at));
     if (seen && !same(seen.digest, fresh.row.cardDigest)) throw new Refused(OTHER_CARD);

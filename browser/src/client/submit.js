@@ -80,7 +80,7 @@ export async function submit({
   if (before?.state === outcomes.FINAL) {
     await handIn({ ...report, place: late, sending: { ...sending, attempts: 1 } }).catch(() => {});
   }
-  let kept = await outcomes.keep(place, null, { adopt });
+  let kept = await outcomes.keep(place, null, { adopt, most: paidWindows(task) });
   if (!kept) {
     await askWhatWasDestroyed(task, place, fetcher);
     const signed = await untilAnswered(200, CARDS, sending, () =>

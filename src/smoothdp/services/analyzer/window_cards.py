@@ -27,7 +27,8 @@ class WindowCards:
 
     A card is made for windows that begin before now + max(2 windows, 24 h), while windows
     charged + cards open < windows that the budget pays. Its inner key is on disk before its
-    signature leaves; a second one is never made, even if the key is lost.
+    signature leaves; a second one is never made, even if the key is lost. Once the key is erased
+    nothing that was recorded opens (proofs/marks-and-erasure#4).
     """
 
     def __init__(

@@ -58,8 +58,10 @@ class Standing(StrEnum):
 def look_up(task: Task, window: int, kept: Kept | None, *, result: bytes, marks: bytes) -> Standing:
     """Return what the marks of a window say of a report.
 
-    Checked are the analyser's signature of the result, the shuffler's of the batch header in
-    it, the digest of the card, the hash of the marks file in both, and all M marks.
+    What each answer shows, and who departed from the protocol if one accuses somebody, is in
+    (proofs/marks-and-erasure#2). Checked are the analyser's signature of the result, the
+    shuffler's of the batch header in it, the digest of the card, the hash of the marks file in
+    both, and all M marks.
 
     Args:
         task: what the user agreed to.

@@ -85,6 +85,9 @@ class Kept:
 class OutcomeStore:
     """The rows of a user of this machine in one SQLite file, which its owner alone reads.
 
+    When a window is over, what is left of it is what anybody could copy from its public marks
+    file (proofs/marks-and-erasure#3).
+
     Args:
         path: the file; made if it is not there.
 
@@ -284,7 +287,10 @@ class OutcomeStore:
 def counted(
     read: Callable[[str, Sequence[Any]], list[Row]], task_id: bytes, name: str
 ) -> list[int]:
-    """Return the windows of a name in which an answer is, or may be, with the services."""
+    """Return the windows of a name in which an answer is, or may be, with the services.
+
+    There are never more than the budget pays for (proofs/marks-and-erasure#5).
+    """
     rows = read(
         f"SELECT window FROM outcome WHERE task_id = ? AND name = ? "
         f"AND state IN ({', '.join('?' * len(_COUNTED))}) ORDER BY window",

@@ -30,6 +30,8 @@ _ID_BYTES, _NONCE_BYTES = 16, 12
 class ErasableKeys:
     """One key per scope: what is forgotten together is sealed with one key.
 
+    After `erase` nothing in any file opens what was sealed (proofs/marks-and-erasure#4).
+
     A sealed value is mark[16] | key id[16] | nonce[12] | ciphertext; the mark is random and of
     this file alone, so no value that somebody sends can pass for a sealed one.
 

@@ -3846,13 +3846,14 @@
     const key = keyOf(place);
     const earlier = await request(rows.get(key));
     if (earlier) return earlier;
-    const counts = adopt && await anothers(rows, place);
+    const isFull = (await counted(rows, place)).length >= most;
+    const counts = adopt && !isFull && await anothers(rows, place);
     if (counts) {
       await request(rows.put(counts, key));
       return counts;
     }
     if (!fresh) return void 0;
-    if ((await counted(rows, place)).length >= most) throw new Refused(SPENT);
+    if (isFull) throw new Refused(SPENT);
     const at = key.slice(0, 2);
     const seen = await request(cards.get(at));
     if (seen && !same(seen.digest, fresh.row.cardDigest)) throw new Refused(OTHER_CARD);
@@ -4053,7 +4054,8 @@
   var SEED_BYTES = 32;
   var CLOCK = "That time is not the present one by the clock of this device. Nothing was sent. Set the clock right, or load this page again.";
   async function takePart({ task, place, datum, signed, seconds, adopt = false }) {
-    const earlier = await keep(place, null, { adopt });
+    const most = paidWindows(task);
+    const earlier = await keep(place, null, { adopt, most });
     if (earlier) return earlier;
     const { taskId, window } = place;
     if (!isNear(task, window, seconds)) throw new Error(CLOCK);
@@ -4061,7 +4063,7 @@
     const slots = await sealSlots(randomize(task, datum), card);
     const row = isSignedTask(task) ? { state: DRAWN, slots: concat(...slots), seed: randomBytes(SEED_BYTES) } : { state: FINAL, report: encodeReport(card.digest, slots, []) };
     const fresh = { row: { cardDigest: card.digest, ...row }, signed };
-    return keep(place, fresh, { adopt, most: paidWindows(task) });
+    return keep(place, fresh, { adopt, most });
   }
   var request2 = (poll, row) => orEnd(poll.place, async () => tokenRequest(await drawn(poll, row)));
   var finish = (poll, row, answer) => orEnd(poll.place, async () => {
@@ -4234,7 +4236,7 @@
       await handIn({ ...report, place: late, sending: { ...sending, attempts: 1 } }).catch(() => {
       });
     }
-    let kept = await keep(place, null, { adopt });
+    let kept = await keep(place, null, { adopt, most: paidWindows(task) });
     if (!kept) {
       await askWhatWasDestroyed(task, place, fetcher);
       const signed = await untilAnswered(200, CARDS2, sending, () => fetcher(`${issuer}/v2/tasks/${taskId}/cards/${window}`, plainly({})));
