@@ -13,6 +13,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import chain, combinations, product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -81,7 +82,7 @@ class Window:
     said_card: bytes
 
     def shuffler_is_honest(self) -> bool:
-        reports = [OTHERS] + [MINE] * self.stored
+        reports: list[tuple[bytes, ...]] = [OTHERS] + [MINE] * self.stored
         if self.stolen:
             reports.append(self.stolen)
         marks = b"".join(mark_of(slot) for report in reports for slot in report)
@@ -297,7 +298,7 @@ def test_in_any_order_of_steps_no_more_windows_reach_the_analyser(
     """Draw, finish, send, end, forget, hear of a destroyed window, at random: a model beside it."""
     source, paid = random.Random(seed), 3
     reached: set[int] = set()
-    drawn = {"card_digest": b"d", "slots": b"s", "seed": b"r", "most": paid}
+    drawn: dict[str, Any] = {"card_digest": b"d", "slots": b"s", "seed": b"r", "most": paid}
     refused = 0
     with closing(OutcomeStore(tmp_path / "windows.sqlite")) as store:
         store._storage._connection.execute("PRAGMA synchronous=OFF")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,9 +36,11 @@ pytestmark = ONLY_SQLITE
 class Excess(PartyWorld):
     """An analyser that makes cards for ever."""
 
-    def open_window(self, window: int = WINDOW) -> bytes:
-        self.analyzer.cards._pays = lambda _: True  # type: ignore[method-assign]
-        super().open_window(window)
+    store: OutcomeStore
+
+    def signed_card(self, window: int) -> bytes:
+        self.analyzer.cards._pays = lambda change: True  # type: ignore[method-assign] # noqa: ARG005
+        self.open_window(window)
         stored = self.shuffler.cards.stored(window)
         assert stored is not None
         return stored
@@ -47,7 +50,7 @@ class Excess(PartyWorld):
 
     def answer(self, window: int, name: str = "me", *, sent: bool = True) -> None:
         """Take part in a window to come, from its begin on."""
-        client, card = self.client(name), self.open_window(window)
+        client, card = self.client(name), self.signed_card(window)
         self.go_to(window * HOUR + 5.0)
         client.settle()
         client.take_part(1, card=card, window=window)
@@ -79,7 +82,7 @@ def test_a_card_more_than_the_budget_pays_for_is_not_answered(world: Excess) -> 
 
 def test_two_programs_at_once_find_the_room_of_one(world: Excess) -> None:
     world.answer(WINDOW)
-    cards = {window: world.open_window(window) for window in (WINDOW + 1, WINDOW + 2)}
+    cards = {window: world.signed_card(window) for window in (WINDOW + 1, WINDOW + 2)}
     world.go_to((WINDOW + 2) * HOUR - 1.0)  # each is near enough to take part in
 
     def draw(window: int) -> bool:
@@ -96,7 +99,7 @@ def test_two_programs_at_once_find_the_room_of_one(world: Excess) -> None:
 def test_windows_in_which_nothing_was_sent_do_not_count(tmp_path: Path) -> None:
     """Drawn and over, or refused tokens: nothing that was sent can be opened by anybody."""
     store = OutcomeStore(tmp_path / "windows.sqlite")
-    drawn = {"card_digest": b"d", "slots": b"s", "seed": b"r", "most": 2}
+    drawn: dict[str, Any] = {"card_digest": b"d", "slots": b"s", "seed": b"r", "most": 2}
     for window in (1, 2):
         assert store.keep(b"t", window, "me", **drawn)
     assert store.keep(b"t", 3, "me", **drawn) is None
@@ -118,7 +121,7 @@ def test_a_window_that_the_shuffler_destroyed_does_not_count(world: Excess) -> N
         mine, path = world.new_pass(), f"/v2/tasks/{TASK.task_id.hex()}/marks"
 
         def take_part(window: int) -> None:
-            world.open_window(window)
+            world.signed_card(window)
             world.go_to(window * HOUR + 5.0)
             client = world.client()
             client.settle()

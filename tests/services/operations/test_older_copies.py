@@ -28,8 +28,8 @@ from tests.services.worlds.party_world import WINDOW, PartyWorld
 USERS = 14
 
 
-def wrong(directory: Path, **more: Path) -> dict[str, str]:
-    found = check_party(directory, **more)
+def wrong(directory: Path, results: Path | None = None) -> dict[str, str]:
+    found = check_party(directory, results=results)
     return {condition.name: condition.says for condition in found if not condition.good}
 
 
@@ -71,12 +71,11 @@ def test_a_list_of_revoked_that_is_lost_lets_nobody_back_in(
     revoke(directory / REVOKED_FILE, [identity_of(second)])
     assert not let_in(directory, second)
     assert "revoked" not in wrong(directory)
-    for change in (
-        lambda file: file.write_bytes(older),
-        lambda file: file.write_bytes(b""),
-        lambda file: file.unlink(),
-    ):
-        change(directory / REVOKED_FILE)
+    for left in (older, b"", None):
+        if left is None:
+            (directory / REVOKED_FILE).unlink()
+        else:
+            (directory / REVOKED_FILE).write_bytes(left)
         caplog.clear()
         with caplog.at_level(logging.WARNING, logger="smoothdp.services"):
             assert [let_in(directory, who) for who in (first, second, honest)] == [

@@ -100,13 +100,16 @@ class Client:
         slots = self._draw(datum, signed.card)
         self._outcomes.keep_card(*row[:2], digest=digest, signed=card)
         self._reach("client: before the draw is stored")
-        drawn: dict[str, bytes] = {"slots": b"".join(slots), "seed": b""}
-        if self.task.issuer is None:
-            drawn |= {"slots": b"", "report": Report(digest, slots, ()).encode()}
-        else:
-            drawn["seed"] = secrets.token_bytes(SEED_BYTES)
+        is_final = self.task.issuer is None
         most = windows_paid(self.task)
-        kept = self._outcomes.keep(*row, card_digest=digest, most=most, **drawn)
+        kept = self._outcomes.keep(
+            *row,
+            card_digest=digest,
+            slots=b"" if is_final else b"".join(slots),
+            seed=b"" if is_final else secrets.token_bytes(SEED_BYTES),
+            report=Report(digest, slots, ()).encode() if is_final else b"",
+            most=most,
+        )
         if kept is None:
             raise _spent(most, self.spent())
         self._reach("client: after the draw is stored")
