@@ -82,7 +82,7 @@ class Window:
     said_card: bytes
 
     def shuffler_is_honest(self) -> bool:
-        reports: list[tuple[bytes, ...]] = [OTHERS] + [MINE] * self.stored
+        reports: list[tuple[bytes, ...]] = [OTHERS, *[MINE] * self.stored]
         if self.stolen:
             reports.append(self.stolen)
         marks = b"".join(mark_of(slot) for report in reports for slot in report)
