@@ -77,7 +77,7 @@ SAID: dict[str, dict[tuple[str, str], Said]] = {
             body="application/vnd.esa.sealed-report",
         ),
         ("GET", "/v2/tasks/{task_id}/marks/{window}"): Said(
-            "The marks file of a window that was sealed; 410 if too few reports were destroyed",
+            "The marks file of a window that was sealed; 410 if too few people were in it",
             {200: (shuffler_web.MARKS_MEDIA_TYPE, "all marks, ascending")},
             (404, 410, 503),
         ),
