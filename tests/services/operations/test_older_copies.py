@@ -115,6 +115,10 @@ def test_what_one_process_has_read_counts_in_the_others(
     two.revoked.remember()
     assert two.shuffler.sender(secret) is None
     assert len(two.revoked._stored()) == 1
+    # A round hears of a list that nobody has asked about.
+    revoke(written.shuffler / REVOKED_FILE, [identity_of(issue_passes(written.shuffler, 1)[0])])
+    two.revoked.remember()
+    assert len(one.revoked._stored()) == 2
     one.close()
     two.close()
 
@@ -159,6 +163,12 @@ def test_an_older_copy_of_database_and_ledger_together_is_noticed(
     world._open()
     assert world.charged() == [WINDOW]
     world.close()
+    # A new one knows at once what is charged when the analyser starts.
+    for file in tmp_path.glob(f"{copied[1]}*"):
+        file.unlink()
+    (tmp_path / "analyzer.sqlite").unlink()
+    with pytest.raises(LedgerError, match=f"none for 1, such as window {WINDOW}"):
+        world._open()
 
 
 def test_published_results_tell_of_a_ledger_that_lacks_them(

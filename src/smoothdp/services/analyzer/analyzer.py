@@ -54,6 +54,8 @@ class Analyzer:
         self.keys = keys
         rows = storage.read("SELECT window FROM release WHERE task_id = ?", (task.task_id,))
         self.ledger.require({int(window) for (window,) in rows} | noted(keys.notes(), task))
+        # Of a program before, or beside a file of keys that is new: all that is known now.
+        self.note_charges(*self.ledger.charged())
         self.cards = WindowCards(
             storage, task=task, keys=keys, sign_key=sign_key, ledger=self.ledger, clocks=clocks
         )
@@ -64,9 +66,9 @@ class Analyzer:
         close = (window + 1) * self.task.window_seconds + self.task.grace_seconds
         return self.clocks.verdict(close + after)
 
-    def note_charge(self, window: int) -> None:
-        """Note beside the keys that a window was charged."""
-        self.keys.note(key_scope(self.task.task_id, window))
+    def note_charges(self, *windows: int) -> None:
+        """Note beside the keys that windows were charged."""
+        self.keys.note(*(key_scope(self.task.task_id, window) for window in windows))
 
     # ---- batches ---------------------------------------------------------------------------
 

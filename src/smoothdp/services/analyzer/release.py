@@ -161,7 +161,7 @@ def _publish(analyzer: Analyzer, change: Transaction, window: int, document: dic
         entry = analyzer.ledger.charge(window)
     except BudgetExceeded:
         return "the budget of the task is spent"
-    analyzer.note_charge(window)
+    analyzer.note_charges(window)
     analyzer.reach("release: between ledger and result")
     document["charged"] = analyzer.ledger.describe(entry)
     change.change(

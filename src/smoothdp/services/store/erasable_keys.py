@@ -105,14 +105,16 @@ class ErasableKeys:
             )
         return self._storage.forget()
 
-    def note(self, name: bytes) -> None:
-        """Keep a name for ever.
+    def note(self, *names: bytes) -> None:
+        """Keep names for ever.
 
         This is the one file of a party that has no backups: what is noted in it tells that
         another one is an older copy.
         """
         with self._storage.transaction() as change:
-            change.change("INSERT OR IGNORE INTO note (name) VALUES (?)", (name,))
+            change.change_many(
+                "INSERT OR IGNORE INTO note (name) VALUES (?)", [(name,) for name in names]
+            )
 
     def notes(self) -> set[bytes]:
         """Return the names that were noted."""

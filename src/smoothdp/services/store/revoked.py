@@ -63,15 +63,7 @@ class Revoked:
 
     def __contains__(self, who: object) -> bool:
         with self._lock:
-            version = _version_of(self._path)
-            if version != self._seen:
-                self._seen = version
-                try:
-                    self._ids |= ids_of(self._path)
-                except InvalidData as error:
-                    # Half of a line, perhaps: nobody who was revoked is let in by it.
-                    LOG.warning("%s", error)
-                    self._seen = None
+            self._read_again()
             return who in self._ids
 
     def remember(self) -> None:
@@ -80,6 +72,7 @@ class Revoked:
             return
         stored = self._stored()
         with self._lock:
+            self._read_again()
             self._ids |= stored
             new = self._ids - stored
         if new:
@@ -88,6 +81,18 @@ class Revoked:
                     "INSERT OR IGNORE INTO revoked (task_id, id) VALUES (?, ?)",
                     [(self._task_id, who) for who in sorted(new)],
                 )
+
+    def _read_again(self) -> None:
+        version = _version_of(self._path)
+        if version == self._seen:
+            return
+        self._seen = version
+        try:
+            self._ids |= ids_of(self._path)
+        except InvalidData as error:
+            # Half of a line, perhaps: nobody who was revoked is let in by it.
+            LOG.warning("%s", error)
+            self._seen = None
 
     def _stored(self) -> frozenset[bytes]:
         if self._storage is None:
