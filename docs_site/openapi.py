@@ -77,9 +77,9 @@ SAID: dict[str, dict[tuple[str, str], Said]] = {
             body="application/vnd.esa.sealed-report",
         ),
         ("GET", "/v2/tasks/{task_id}/marks/{window}"): Said(
-            "The marks file of a window that was sealed; the same for everybody, for any cache",
+            "The marks file of a window that was sealed; 410 if too few people were in it",
             {200: (shuffler_web.MARKS_MEDIA_TYPE, "all marks, ascending")},
-            (404, 503),
+            (404, 410, 503),
         ),
     },
     "analyzer": {

@@ -1,5 +1,6 @@
 /** The one file of the browser client. It asks nothing of any network but the services of its task. */
 
+import * as answers from "./base/answers.js";
 import * as bytes from "./base/bytes.js";
 import * as fractions from "./base/fractions.js";
 import * as random from "./base/random.js";
@@ -21,7 +22,7 @@ import { obstacle, start } from "./page/page.js";
 import { privacyWords } from "./page/words.js";
 
 globalThis.smoothdp = {
-  ...bytes, ...fractions, ...random, ...client, ...inclusion, ...noise, ...submit, ...blind,
+  ...answers, ...bytes, ...fractions, ...random, ...client, ...inclusion, ...noise, ...submit, ...blind,
   ...card, ...hybrid, ...marks, ...report, ...signing, ...task, ...tokens,
   randomize, obstacle, outcomes, privacyWords,
 };

@@ -268,9 +268,9 @@ REFUSED = [
     (["report", "--protocol", "histogram", "--n", "9999", "--bins", "3", "--n-bits", "3", *TARGET],
      "--n-bits with --protocol real-sum alone"),
     (["task", "create", "new", "--protocol", "boolean-sum", *TARGET, "--min-batch", "900",
-      "--dishonest-share", "2"], "0 <= --dishonest-share < 1"),
+      "--honest-share", "2"], "0 < --honest-share <= 1"),
     (["task", "create", "new", "--protocol", "boolean-sum", *TARGET, "--min-batch", "900",
-      "--one-host", "--dishonest-share", "x"], "got --dishonest-share 'x'"),
+      "--one-host", "--honest-share", "x"], "got --honest-share 'x'"),
     (["task", "create", "new", "--protocol", "boolean-sum", *TARGET, "--min-batch", "900"],
      "--one-host to try"),
 ]  # fmt: skip

@@ -6,7 +6,7 @@ import { TokenRefused } from "../formats/blind.js";
 import { checkCard, openCard } from "../formats/card.js";
 import { joinedMarks } from "../formats/marks.js";
 import { encodeReport, sealReport, sealSlots, SLOT_BYTES, slotsOfReport } from "../formats/report.js";
-import { firstLive, isNear, isSignedTask } from "../formats/task.js";
+import { firstLive, isNear, isSignedTask, paidWindows } from "../formats/task.js";
 import { finalizeAll, tokenRequest } from "../formats/tokens.js";
 import * as outcomes from "./outcomes.js";
 import { randomize } from "./randomize.js";
@@ -23,7 +23,8 @@ export const CLOCK =
  * If there is a row already, the datum is not looked at, and the card is not used.
  */
 export async function takePart({ task, place, datum, signed, seconds, adopt = false }) {
-  const earlier = await outcomes.keep(place, null, { adopt });
+  const most = paidWindows(task);
+  const earlier = await outcomes.keep(place, null, { adopt, most });
   if (earlier) return earlier;
   const { taskId, window } = place;
   if (!isNear(task, window, seconds)) throw new Error(CLOCK);
@@ -32,7 +33,8 @@ export async function takePart({ task, place, datum, signed, seconds, adopt = fa
   const row = isSignedTask(task)
     ? { state: outcomes.DRAWN, slots: concat(...slots), seed: randomBytes(SEED_BYTES) }
     : { state: outcomes.FINAL, report: encodeReport(card.digest, slots, []) };
-  return outcomes.keep(place, { row: { cardDigest: card.digest, ...row }, signed }, { adopt });
+  const fresh = { row: { cardDigest: card.digest, ...row }, signed };
+  return outcomes.keep(place, fresh, { adopt, most });
 }
 
 /** The body that asks the issuer for tokens: the same bytes at each call. */

@@ -7,11 +7,11 @@
 
 import { fromHex, same, text, toHex } from "../base/bytes.js";
 import { sha256 } from "../base/hashes.js";
-import { decodeMarks, holds, readHeader, splitMarks } from "../formats/marks.js";
+import { decodeMarks, holds, marksFileBytes, readHeader, splitMarks } from "../formats/marks.js";
 import { isSigned } from "../formats/signing.js";
 import { isSignedTask } from "../formats/task.js";
 import { ownMarks } from "./client.js";
-import { ANSWERED, SENT } from "./outcomes.js";
+import { ANSWERED, DESTROYED, SENT } from "./outcomes.js";
 
 /** What the marks say, in the words of the command-line client. */
 export const STANDING = {
@@ -25,14 +25,17 @@ export const STANDING = {
     "Your report is not in the batch of this window; this machine never got the shuffler's " +
     "word that it had come.",
   IN_PART:
-    "A part of your report is in the batch of this window: the shuffler took it apart. Tell " +
-    "who runs the shuffler, and the others.",
+    "A part of your report is in the batch of this window: the shuffler, or somebody on the " +
+    "way to it, took it apart. Tell who runs the shuffler, and the others.",
   DENIED:
     "The shuffler and the analyser signed different lists of what the batch holds. Publish " +
     "both, with their signatures: one of the two is not telling the truth.",
   OTHER_CARD:
     "The result was made with another card than yours: two cards were signed for this " +
-    "window. Publish both.",
+    "window, or the analyser shows the batch of another one. Publish both.",
+  DESTROYED:
+    "The shuffler had said that it destroyed the reports of this window, and there is a batch " +
+    "all the same. Tell who runs the shuffler, and the others.",
   NOT_SENT: "Nothing of yours was sent in this window.",
 };
 
@@ -51,15 +54,25 @@ export async function readResult({ task, taskId }, { result, signature }) {
   return document;
 }
 
+/** The header that the shuffler signed, of a batch that the task may have. */
+async function headerOf(task, document) {
+  try {
+    const header = await readHeader(fromHex(document.batch_header), task.shuffler_sign_key);
+    if (header.slots <= task.slots * task.max_batch) return header;
+  } catch {
+    // Said below.
+  }
+  throw new Error(NOT_GOOD);
+}
+
+/** How long the marks file is whose hash the shuffler signed. */
+export const marksSize = async ({ task }, document) =>
+  marksFileBytes((await headerOf(task, document)).slots);
+
 /** What the marks of a window say of a row; throws where one of the signatures or hashes is not good. */
 export async function lookUp({ task }, row, document, marksFile) {
-  let header;
   const [cardDigest, marksHash] = [document.card_digest, document.marks_sha256];
-  try {
-    header = await readHeader(fromHex(document.batch_header), task.shuffler_sign_key);
-  } catch {
-    throw new Error(NOT_GOOD);
-  }
+  const header = await headerOf(task, document);
   const own = splitMarks(await ownMarks(row, isSignedTask(task)));
   if (!own.length) return STANDING.NOT_SENT;
   const kept = toHex(row.cardDigest);
@@ -74,6 +87,7 @@ export async function lookUp({ task }, row, document, marksFile) {
   if (!same(await sha256(marksFile), header.marksHash) || toHex(file.cardDigest) !== kept) {
     throw new Error(NOT_GOOD);
   }
+  if (row.state === DESTROYED) return STANDING.DESTROYED;
   const found = own.filter((mark) => holds(file.marks, mark)).length;
   if (found === own.length) return STANDING.INCLUDED;
   if (found) return STANDING.IN_PART;

@@ -17,6 +17,10 @@ export const OTHER_CARD =
   "Another card was seen here for this time before. Nothing was sent now. Two cards for one time " +
   "tell people apart: tell others of them.";
 
+export const SPENT =
+  "The budget of this poll pays for no more answers of one person than were given here. Another one " +
+  "would tell the analyser more than was agreed on: nothing was sent. Ask who runs it for a new poll.";
+
 /** Slots and seed are kept; nothing that was sent names a slot. */
 export const DRAWN = "drawn";
 /** The report is kept and the seed erased; it may have left. */
@@ -31,6 +35,12 @@ export const ANSWERED = "marks";
 export const UNSURE = "marks of a report without an answer";
 /** The time is over; nothing was sent. */
 export const MISSED = "missed";
+/** The time is over, and the shuffler has said that it had too few people: nobody saw a report. */
+export const DESTROYED = "marks of a report that the shuffler destroyed";
+
+/** States of a report that the analyser has seen, or may see: the budget pays for them. */
+const COUNTED = [DRAWN, FINAL, SENT, ANSWERED, UNSURE];
+const WINDOWS = 2 ** 32;
 
 const [CARDS, ROWS] = ["cards", "rows"];
 const VERSION = 2;
@@ -112,6 +122,15 @@ export const find = (place) => inStore((rows) => request(rows.get(keyOf(place)))
 export const inWindow = (place) =>
   inStore(async (rows) => (await ofWindow(rows, place)).map(([, row]) => row));
 
+async function counted(rows, { taskId, window, who }) {
+  const found = await entries(rows, allBefore(taskId, WINDOWS));
+  const own = found.filter(([key, { state }]) => key[2] === who && COUNTED.includes(state));
+  return own.map(([key]) => key[1]).filter((other) => other !== window);
+}
+
+/** The other windows in which an answer of a person is, or may be, with the services. */
+export const answeredIn = (place) => inStore((rows) => counted(rows, place));
+
 /** Whether this person has no row, and the report of another one has no answer. */
 export const isWaiting = (place) =>
   inStore(async (rows) =>
@@ -124,19 +143,22 @@ export const cardOf = async ({ taskId, window }) =>
  * Keep a draw and its card unless there is a row; return the row that counts, on disk by then.
  *
  * There is one card for a window for ever. With adopt, the report of another name that has no
- * answer counts too: it may have left. Without a fresh draw the row there is, or nothing.
+ * answer counts too: it may have left. Without a fresh draw the row there is, or nothing. In
+ * no more than `most` windows is there a draw that counts.
  */
-export const keep = (place, fresh, { adopt = false } = {}) =>
+export const keep = (place, fresh, { adopt = false, most = 0 } = {}) =>
   inStore(async (rows, cards) => {
     const key = keyOf(place);
     const earlier = await request(rows.get(key));
     if (earlier) return earlier;
-    const counts = adopt && (await anothers(rows, place));
+    const isFull = (await counted(rows, place)).length >= most;
+    const counts = adopt && !isFull && (await anothers(rows, place));
     if (counts) {
       await request(rows.put(counts, key));
       return counts;
     }
     if (!fresh) return undefined;
+    if (isFull) throw new Refused(SPENT);
     const at = key.slice(0, 2);
     const seen = await request(cards.get(at));
     if (seen && !same(seen.digest, fresh.row.cardDigest)) throw new Refused(OTHER_CARD);
@@ -189,6 +211,12 @@ export async function keepMarks([taskId, window, who], marks) {
     await change(place, before, { state, marks });
   }
   await change(place, DRAWN, { state: MISSED });
+}
+
+/** Keep that the shuffler destroyed the reports of a window that is over. */
+export async function keepDestroyed(place) {
+  const { marks } = (await find(place)) ?? {};
+  for (const before of [ANSWERED, UNSURE]) await change(place, before, { state: DESTROYED, marks });
 }
 
 /** Delete the cards of windows before one; their digests stay: no window has a second card here. */

@@ -1,11 +1,13 @@
 /** A report on its way: card, tokens, sealed report; every step again until it is done. */
 
-import { isSignedTask } from "../formats/task.js";
+import { bytesOf, MOST_SHORT } from "../base/answers.js";
+import { isSignedTask, paidWindows } from "../formats/task.js";
 import * as client from "./client.js";
 import * as outcomes from "./outcomes.js";
 
 const ATTEMPTS = 5;
 const MOST_WAIT = 310;
+const GONE = 410;
 const NEXT = "Take part in the next window";
 const CLOCK = "Set this machine's clock right, or wait for the window to begin";
 
@@ -78,8 +80,9 @@ export async function submit({
   if (before?.state === outcomes.FINAL) {
     await handIn({ ...report, place: late, sending: { ...sending, attempts: 1 } }).catch(() => {});
   }
-  let kept = await outcomes.keep(place, null, { adopt });
+  let kept = await outcomes.keep(place, null, { adopt, most: paidWindows(task) });
   if (!kept) {
+    await askWhatWasDestroyed(task, place, fetcher);
     const signed = await untilAnswered(200, CARDS, sending, () =>
       fetcher(`${issuer}/v2/tasks/${taskId}/cards/${window}`, plainly({})));
     kept = await client.takePart({ task, place, datum, signed, seconds: seconds(), adopt });
@@ -97,6 +100,20 @@ export async function submit({
   }
   await handIn({ ...report, place });
   return false;
+}
+
+/**
+ * Where the budget pays for no more, ask the shuffler which windows had too few people: no more
+ * than whether there are marks, the same question for everybody.
+ */
+async function askWhatWasDestroyed(task, place, fetcher) {
+  const windows = await outcomes.answeredIn(place);
+  if (windows.length < paidWindows(task)) return;
+  for (const window of windows) {
+    const path = `/v2/tasks/${place.taskId}/marks/${window}`;
+    const answer = await answered(fetcher(path, plainly({ method: "HEAD" }))).catch(() => ({}));
+    if (answer.status === GONE) await outcomes.keepDestroyed({ ...place, window });
+  }
 }
 
 /** Send a report that is final until the shuffler has it, and keep that it has. */
@@ -154,12 +171,12 @@ async function untilAnswered(wanted, words, { pause, attempts }, send) {
 
 class Lost extends Error {}
 
-/** Status, body and Retry-After of an answer; Lost if there is none. */
+/** Status, body and Retry-After of an answer; Lost if there is none. One that is too long is an error. */
 async function answered(made) {
   let answer;
   try {
     answer = await made;
-    const body = new Uint8Array(await answer.arrayBuffer());
+    const body = await bytesOf(answer, MOST_SHORT);
     const after = answer.headers.get("retry-after") ?? "";
     const seconds = /^[0-9]{1,6}$/.test(after) ? Number(after) : undefined;
     return { status: answer.status, body, seconds };

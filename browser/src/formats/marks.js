@@ -30,6 +30,9 @@ export function decodeMarks(bytes) {
 
 const markAt = (marks, at) => marks.subarray(at, at + MARK_BYTES);
 
+/** The length of a marks file. */
+export const marksFileBytes = (slots) => 1 + HASH_BYTES + 8 + MARK_BYTES * slots;
+
 export function holds(marks, mark) {
   let [low, high] = [0, marks.length / MARK_BYTES];
   while (low < high) {
@@ -45,14 +48,15 @@ export async function readHeader(bytes, shufflerKey) {
   const reader = new Reader(bytes);
   if (reader.number(1) !== VERSION || reader.number(1) > 1) throw new Error("another version");
   const cardDigest = reader.take(HASH_BYTES);
-  reader.take(BATCH_ID_BYTES + 4 + 8);
+  reader.take(BATCH_ID_BYTES + 4);
+  const slots = reader.number(8);
   reader.take(HASH_BYTES * reader.number(4));
   const marksHash = reader.take(HASH_BYTES);
   const body = bytes.slice(0, reader.at);
   const signature = reader.take(SIGNATURE_BYTES);
   reader.end();
   if (!(await isSigned(shufflerKey, "batch", body, signature))) throw new Error("not signed");
-  return { cardDigest, marksHash };
+  return { cardDigest, marksHash, slots };
 }
 
 export const joinedMarks = async (slots) => concat(...(await Promise.all(slots.map(markOf))));

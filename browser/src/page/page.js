@@ -1,7 +1,8 @@
 /** The poll page: question, what is known about you, answer, result, whether yours is in it. */
 
+import { bytesOf, documentOf, MOST_RESULTS, MOST_SHORT } from "../base/answers.js";
 import { settle } from "../client/client.js";
-import { lookUp, readResult } from "../client/inclusion.js";
+import { lookUp, marksSize, readResult } from "../client/inclusion.js";
 import { DRAWN, find, FINAL, inWindow, isWaiting, NO_STORAGE, SENT } from "../client/outcomes.js";
 import { isBinned, isNumber } from "../client/randomize.js";
 import { OVER, placeOf, REFUSED, submit, WAITING } from "../client/submit.js";
@@ -62,8 +63,8 @@ async function prepare() {
   const taskId = location.pathname.split("/")[2] ?? "";
   const answer = await fetch(`/v2/tasks/${taskId}`, { credentials: "omit" });
   if (!answer.ok) throw new Error("There is no poll at this address.");
-  const task = await readTask(await answer.arrayBuffer(), taskId);
-  const about = await (await fetch(`/poll/${taskId}/about`)).json();
+  const task = await readTask(await bytesOf(answer), taskId);
+  const about = await documentOf(await fetch(`/poll/${taskId}/about`), MOST_SHORT);
   $("question").textContent = about.question;
   document.title = about.question;
   $("one-host").hidden = !about.one_host;
@@ -172,7 +173,7 @@ async function look(poll) {
 async function update(poll) {
   try {
     const answer = await fetch(`/poll/${poll.taskId}/results`, { cache: "no-store" });
-    const published = answer.ok ? await answer.json() : [];
+    const published = answer.ok ? await documentOf(answer, MOST_RESULTS) : [];
     if (!published.length) return;
     const results = await Promise.all(published.map((one) => readResult(poll, one)));
     const result = results.at(-1);
@@ -228,8 +229,9 @@ async function standingOf(poll, result) {
     const kept = await inWindow({ taskId, window: result.window });
     const rows = kept.filter(({ report, marks }) => report || marks);
     if (!rows.length) return "";
+    const most = await marksSize(poll, result);
     const answer = await fetch(`/v2/tasks/${taskId}/marks/${result.window}`, { credentials: "omit" });
-    const file = new Uint8Array(answer.ok ? await answer.arrayBuffer() : []);
+    const file = answer.ok ? await bytesOf(answer, most) : new Uint8Array();
     const said = [];
     for (const row of rows) said.push(await lookUp({ task }, row, result, file));
     return [...new Set(said)].join(" ");

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from smoothdp.errors import InvalidData, SmoothdpError
 from smoothdp.ledger import Ledger
+from smoothdp.services.analyzer.analyzer import noted
+from smoothdp.services.analyzer.analyzer_party import INNER_KEYS_FILE
 from smoothdp.services.analyzer.analyzer_tables import ANALYZER_SCHEMA
 from smoothdp.services.formats.party_files import (
     CALLERS_FILE,
@@ -36,9 +39,11 @@ from smoothdp.services.operations.own_files import (
     time_condition,
 )
 from smoothdp.services.operations.tls import Trust
+from smoothdp.services.shuffler.poll_routes import published_results
 from smoothdp.services.shuffler.shuffler_tables import SHUFFLER_SCHEMA
 from smoothdp.services.store.migrations import Schema
 from smoothdp.services.store.party_storage import STORAGE_FILE, open_storage
+from smoothdp.services.store.revoked import REVOKED_FILE, ids_of
 from smoothdp.services.wire.calls import ask, connect
 from smoothdp.services.wire.clock_call import CLOCK_PATH, clock_body, hear_clock
 from smoothdp.services.wire.key_files import SECRETS_FILE, TASK_FILE, read_secret
@@ -68,6 +73,7 @@ def check_party(
     peer: str | None = None,
     trust: Trust | None = None,
     certificate: Path | None = None,
+    results: Path | None = None,
 ) -> list[Condition]:
     """Return what was found in a party's directory, good or not; nothing is changed.
 
@@ -76,6 +82,7 @@ def check_party(
         peer: address of the other party; not asked if None.
         trust: whom to believe at that address.
         certificate: the service's own, PEM.
+        results: a folder of published results: the ledger must have a charge for each.
 
     >>> [found.name for found in check_party(Path("nowhere")) if not found.good]
     ['files']
@@ -87,13 +94,15 @@ def check_party(
         "rights": lambda: rights_condition(directory, public=_PUBLIC),
         "keys": lambda: _keys(directory),
         "storage": lambda: _storage(directory),
-        "ledger": lambda: _ledger(directory),
+        "ledger": lambda: _ledger(directory, results),
         "clock": lambda: time_condition(directory),
         "disk": lambda: disk_condition(directory),
     }
     role = _asked_role(directory)
     if role is not None:
         checks["cards"] = lambda: _cards(directory, role)
+        if role.name != "analyzer":
+            checks["revoked"] = lambda: _revoked(directory, role)
     if certificate is not None:
         checks["certificate"] = lambda: certificate_condition(certificate)
     if peer is not None:
@@ -175,16 +184,18 @@ def _storage(directory: Path) -> Condition:
         storage.close()
 
 
-def _ledger(directory: Path) -> Condition:
+def _ledger(directory: Path, results: Path | None) -> Condition:
     if _role(directory).name != "analyzer":
         return Condition("ledger", True, "this party has none")
     task = read_task(directory)
     path = directory / f"ledger-{task.task_id.hex()[:16]}.db"
     state = directory / "analyzer.sqlite"
-    released: set[int] = set()
-    if state.is_file():
-        found = read_rows(state, "SELECT window FROM release WHERE task_id = ?", (task.task_id,))
-        released = {int(row[0]) for row in found}
+    rows = _rows(state, "release", "SELECT window FROM release WHERE task_id = ?", (task.task_id,))
+    released = {int(window) for (window,) in rows}
+    notes = _rows(directory / INNER_KEYS_FILE, "note", "SELECT name FROM note")
+    released |= noted((bytes(name) for (name,) in notes), task)
+    if results is not None:
+        released |= {int(one.document["window"]) for one in published_results(results, task)}
     charged: set[int] = set()
     if path.is_file():
         entries = Ledger(path).entries()
@@ -196,10 +207,43 @@ def _ledger(directory: Path) -> Condition:
             "ledger",
             False,
             f"no charge of {len(lost)} windows that were released, such as {min(lost)}: restore "
-            f"{path.name} from a copy",
+            f"the newest copy of {path.name}",
             Cause.LEDGER,
         )
     return Condition("ledger", True, f"whole, with {len(charged)} windows charged")
+
+
+def _revoked(directory: Path, role: _Role) -> Condition:
+    """Whether the list of the revoked has all that were in it once."""
+    own = ids_of(directory / REVOKED_FILE)
+    if (directory / STORAGE_FILE).is_file():
+        return Condition("revoked", True, f"{len(own)} ids; those in PostgreSQL count too")
+    task = read_task(directory)
+    known = _rows(
+        directory / f"{role.name}.sqlite",
+        "revoked",
+        "SELECT id FROM revoked WHERE task_id = ?",
+        (task.task_id,),
+    )
+    lost = {bytes(who) for (who,) in known} - own
+    if lost:
+        return Condition(
+            "revoked",
+            False,
+            f"{REVOKED_FILE} lacks {len(lost)} ids that were in it, and count all the same: "
+            "restore it from a copy",
+        )
+    return Condition("revoked", True, f"{len(own)} ids")
+
+
+def _rows(
+    path: Path, table: str, statement: str, values: Sequence[Any] = ()
+) -> list[tuple[Any, ...]]:
+    """Return rows of a file that need not be there; none if an earlier program made it."""
+    tables = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
+    if not path.is_file() or not read_rows(path, tables, (table,)):
+        return []
+    return read_rows(path, statement, values)
 
 
 def _peer(directory: Path, role: _Role | None, address: str, trust: Trust | None) -> Condition:

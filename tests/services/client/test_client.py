@@ -93,7 +93,7 @@ def test_the_same_store_from_every_folder(tmp_path: Path, monkeypatch: pytest.Mo
         (tmp_path / name).mkdir()
         monkeypatch.chdir(tmp_path / name)
         store = OutcomeStore.of_user()
-        store.keep(b"t" * 32, 7, "me", card_digest=b"d", slots=name.encode(), seed=b"s")
+        store.keep(b"t" * 32, 7, "me", card_digest=b"d", slots=name.encode(), seed=b"s", most=1)
         kept = store.get(b"t" * 32, 7, "me")
         store.close()
         assert kept is not None
@@ -152,15 +152,15 @@ def test_killed_at_each_store(world: IssuingWorld, point: str) -> None:
 
 
 def test_all_is_on_disk_before_the_first_byte_leaves(world: IssuingWorld) -> None:
-    file, true_answer = world.folder / "client" / "windows.sqlite", world.issuer.answer
+    file, true_asked = world.folder / "client" / "windows.sqlite", world.issuer.asked
     seen: list[tuple[int, int, str]] = []
 
-    def answer(account: Any, body: bytes) -> Any:
+    def asked(account: Any, body: bytes) -> Any:
         with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as other:
             seen.extend(other.execute("SELECT length(slots), length(seed), state FROM outcome"))
-        return true_answer(account, body)
+        return true_asked(account, body)
 
-    world.issuer.answer = answer  # type: ignore[method-assign]
+    world.issuer.asked = asked  # type: ignore[method-assign]
     send(world, world.client(), Recorder(world), invitation=world.invitation())
     assert seen == [(52, 32, "drawn")]
 
@@ -240,11 +240,11 @@ def test_a_small_exponent_is_refused_with_its_card(world: IssuingWorld) -> None:
 
 def test_answers_that_are_no_signatures(world: IssuingWorld) -> None:
     """The window is over for this person; the shuffler hears nothing, now or later."""
-    shuffler, mine, true_answer = Recorder(world), world.invitation(), world.issuer.answer
-    world.issuer.answer = lambda *_: bytes(255) + b"\x02"  # type: ignore[method-assign]
+    shuffler, mine, true_sign = Recorder(world), world.invitation(), world.issuer.sign
+    world.issuer.sign = lambda *_: bytes(255) + b"\x02"  # type: ignore[method-assign]
     with pytest.raises(TokenRefused):
         send(world, world.client(), shuffler, invitation=mine)
-    world.issuer.answer = true_answer  # type: ignore[method-assign]
+    world.issuer.sign = true_sign  # type: ignore[method-assign]
     with pytest.raises(InvalidData, match="refused"):
         send(world, world.client(), shuffler, invitation=mine)
     assert shuffler.connections == 0

@@ -73,8 +73,8 @@ def failing(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     [
         ([*BOOLEAN, "--epsilon", "x", "--delta", "1e-3", "--min-batch", "10"], "epsilon"),
         ([*BOOLEAN, *PROMISE, "--delta", "2"], "delta"),
-        ([*BOOLEAN, *PROMISE, "--dishonest-share", "x"], "--dishonest-share"),
-        ([*BOOLEAN, *PROMISE, "--dishonest-share", "1"], "--dishonest-share"),
+        ([*BOOLEAN, *PROMISE, "--honest-share", "x"], "--honest-share"),
+        ([*BOOLEAN, *PROMISE, "--honest-share", "0"], "--honest-share"),
         ([*BOOLEAN, *PROMISE, "--windows", "0"], "windows"),
         ([*BOOLEAN, *PROMISE, "--windows", "100000"], "windows"),
         ([*BOOLEAN, *PROMISE, "--window-seconds", "0"], "--window-seconds"),

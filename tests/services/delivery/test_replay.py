@@ -11,6 +11,9 @@ from pathlib import Path
 import pytest
 
 from smoothdp.services.analyzer.counting import check_batch, count_complete
+from smoothdp.services.analyzer.release import read_result
+from smoothdp.services.client.inclusion import Standing, look_up
+from smoothdp.services.client.outcomes import FINAL, Kept
 from smoothdp.services.formats.batch import PART_RECORDS, BatchHeader
 from smoothdp.services.formats.marks import MarksFile
 from smoothdp.services.formats.report import Report, seal_report
@@ -70,6 +73,33 @@ def test_21_copies_in_one_group_count_once(world: PartyWorld) -> None:
     assert (first, again) == (Taken.ACCEPTED, Taken.ACCEPTED)
     assert (copied, second) == (Taken.OTHER_REPORT, Taken.OTHER_REPORT)
     assert world.shuffler.totals()["pending"] == 1
+
+
+@pytest.mark.parametrize("thief_first", [False, True])
+def test_21_a_copy_that_comes_in_its_owners_place_costs_an_answer_alone(
+    world: PartyWorld, thief_first: bool
+) -> None:
+    """In one group the lower tag is stored, whoever's it is: the slots count once, as the owner's.
+
+    Leaving both out would let a thief knock people out; this way there is nothing to gain.
+    """
+    report = world.report()
+    sealed = seal_report(report.encode(), world.card())
+    passes = [world.shuffler.sender(world.new_pass()) or b"" for _ in range(2)]
+    judged = [world.shuffler.judge(WINDOW, sender, sealed) for sender in passes]
+    opened = [one for one in judged if isinstance(one, OpenedReport)]
+    mine, thief = sorted(opened, key=lambda one: one.sender_tag, reverse=thief_first)
+    answers = world.shuffler.accept([thief, mine])
+    assert answers[thief_first] is Taken.OTHER_REPORT
+    assert answers[not thief_first] is Taken.ACCEPTED
+    world.send_many(13)
+    document = world.finish(14)
+    assert (document["state"], document["users"]) == ("RELEASED", 14)
+    kept = Kept(world.card().digest, b"", b"", report.encode(), b"", FINAL)
+    result = read_result(world.analyzer, WINDOW, now=world.now)[1]
+    marks = world.shuffler.marks(WINDOW) or b""
+    said = look_up(world.task, WINDOW, kept, result=result, marks=marks)
+    assert said is Standing.INCLUDED
 
 
 def test_22_a_replay_after_a_restart_counts_once(world: PartyWorld) -> None:

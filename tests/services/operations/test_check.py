@@ -126,7 +126,7 @@ def damage_clock(directory: Path) -> None:
         (damage_storage, {"storage", "cards"}, "version 99"),
         (damage_storage_file, {"storage", "ledger", "cards"}, "not a database"),
         (damage_ledger, {"ledger", "cards"}, "ledger"),
-        (lose_ledger, {"ledger", "cards"}, "such as 7: restore ledger-"),
+        (lose_ledger, {"ledger", "cards"}, "such as 7: restore the newest copy of ledger-"),
         (damage_clock, {"clock"}, "set the clock"),
     ],
 )

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from smoothdp.errors import InvalidData
+from smoothdp.services.shuffler.shuffler_tables import SHUFFLER_SCHEMA
 from smoothdp.services.store.migrations import Schema, statements
 from smoothdp.services.store.party_storage import open_storage
+from smoothdp.services.store.revoked import Revoked, revoke
 from smoothdp.services.store.storage import SqliteStorage, Storage
 from tests.services.storages import open_state
 
@@ -24,6 +27,7 @@ CREATE TABLE counter (reason TEXT PRIMARY KEY, n INTEGER NOT NULL);
 INSERT INTO counter (reason, n) SELECT 'batches', count(*) FROM batch;
 """
 THIRD = "UPDATE counter SET n = n + 10; ALTER TABLE counter RENAME COLUMN n TO total;"
+OF_BEFORE = SHUFFLER_SCHEMA.migrations[:1]
 BEFORE, NOW, LATER = Schema((FIRST,)), Schema((FIRST, SECOND)), Schema((FIRST, SECOND, THIRD))
 
 
@@ -133,9 +137,27 @@ def test_statements_of_a_script_are_not_cut_inside() -> None:
     ]
 
 
+@ON_BOTH
+def test_the_revoked_come_to_tables_of_the_program_before(tmp_path: Path) -> None:
+    """Rows stay; what was in the list once stays revoked, in both databases."""
+    storage = open_state(tmp_path, "shuffler", replace(SHUFFLER_SCHEMA, migrations=OF_BEFORE))
+    with storage.transaction() as change:
+        row = (b"t" * 32, 7, b"marks")
+        change.change("INSERT INTO marks (task_id, window, bytes) VALUES (?, ?, ?)", row)
+    storage.close()
+    for _ in range(2):
+        storage = open_state(tmp_path, "shuffler", SHUFFLER_SCHEMA)
+        assert storage.read("SELECT window FROM marks") == [(7,)]
+        revoke(tmp_path / "revoked", [bytes(16), b"1" * 16])
+        Revoked(tmp_path / "revoked", storage, b"t" * 32).remember()
+        (tmp_path / "revoked").unlink()
+        assert b"1" * 16 in Revoked(tmp_path / "revoked", storage, b"t" * 32)
+        assert b"1" * 16 not in Revoked(tmp_path / "revoked", storage, b"u" * 32)
+        storage.close()
+
+
 def test_the_tables_of_the_parties_are_numbered(tmp_path: Path) -> None:
     from smoothdp.services.analyzer.analyzer_tables import ANALYZER_SCHEMA
-    from smoothdp.services.shuffler.shuffler_tables import SHUFFLER_SCHEMA
 
     for role, schema in (("shuffler", SHUFFLER_SCHEMA), ("analyzer", ANALYZER_SCHEMA)):
         storage = open_storage(tmp_path, role, schema)

@@ -12,6 +12,7 @@ import pytest
 
 from smoothdp.services.client import submit as python_client
 from smoothdp.services.client.inclusion import Standing
+from smoothdp.services.client.outcomes import DESTROYED
 from smoothdp.services.formats.batch import BatchHeader
 from smoothdp.services.formats.card import Card, SignedCard, sign_card
 from smoothdp.services.formats.marks import MarksFile, mark_of
@@ -504,6 +505,87 @@ def test_another_person_says_so_and_counts(tmp_path: Path) -> None:
     assert len({report for _, report in sent}) == len(sent) == 2
 
 
+# ---- what the budget pays for, and answers that do not end
+
+
+def test_no_more_windows_are_answered_than_the_budget_pays_for(tmp_path: Path) -> None:
+    """Cards for more are not answered, but those that the shuffler says it destroyed are free."""
+    world = IssuingWorld(tmp_path, issuer=None, proof="none", windows=2)
+    try:
+        found = page(
+            world,
+            Recorder(world),
+            """
+            let gone = 404;
+            const heads = [];
+            const shuffler = async (url, fields = {}) => {
+              if (fields.method === "HEAD") {
+                heads.push(url.split("/").slice(-2).join("/"));
+                const over = url.endsWith(`/${given.window}`);
+                return new Response(null, { status: over ? gone : 404 });
+              }
+              const card = given.cards[url.split("/").at(-1)];
+              if (url.includes("/cards/")) return new Response(smoothdp.fromHex(card));
+              return new Response(null, { status: 202 });
+            };
+            const take = (turn, pass = "p".repeat(96)) => {
+              now = given.now + 3600 * turn;
+              return press(1, "", { window: given.window + turn, pass, fetcher: shuffler });
+            };
+            const said = [await take(0), await take(1), await take(2)];
+            said.push(await take(2, "q".repeat(96)));
+            gone = 410;
+            said.push(await take(2), await take(2), await take(3));
+            return { said, heads, states: hex(stored.rows).map((row) => row.state) };
+            """,
+            cards={str(WINDOW + turn): world.make_card(WINDOW + turn).hex() for turn in range(4)},
+        )
+    finally:
+        world.close()
+    spent = "The budget of this poll pays for no more answers"
+    assert [said[: len(spent)] for said in found["said"]] == ["", "", spent, "", "", "", spent]
+    assert found["heads"] == [f"marks/{WINDOW + turn}" for turn in (0, 1, 0, 1, 1, 2)], found
+    destroyed = "marks of a report that the shuffler destroyed"
+    assert found["states"] == [destroyed, *["marks"] * 3]
+
+
+def test_an_answer_that_does_not_end_is_not_heard_out(world: IssuingWorld) -> None:
+    """Whichever service it is: so much is read and no more, and nothing is sent to the shuffler."""
+    recorder = Recorder(world)
+    said, read, rows = page(
+        world,
+        recorder,
+        """
+        const read = [], endless = () => {
+          let at = read.push(0) - 1;
+          return new Response(new ReadableStream({
+            pull: (to) => { read[at] += 5000; to.enqueue(new Uint8Array(5000)); },
+          }, { highWaterMark: 0 }));
+        };
+        const said = [];
+        for (const [which, who] of [["/cards/", 0], ["/tokens/", 1]]) {
+          const slow = async (url, fields) =>
+            url.includes(which) ? endless() : fetcher(url, fields);
+          said.push(await press(1, given.invitations[who], { fetcher: slow, attempts: 5 }));
+        }
+        for (const most of [0, 1, 4999, 5000, 12345]) {
+          said.push(await smoothdp.bytesOf(endless(), most).catch((error) => error.message));
+        }
+        const short = (size) => new Response(new Uint8Array(size).fill(7));
+        said.push((await smoothdp.bytesOf(short(70000), 70000)).length);
+        said.push((await smoothdp.bytesOf(new Response(null), 0)).length);
+        const two = await smoothdp.bytesOf(new Response(new ReadableStream({ start(to) {
+          to.enqueue(Uint8Array.of(1, 2)); to.enqueue(Uint8Array.of(3)); to.close(); } })), 3);
+        said.push(smoothdp.toHex(two));
+        return [said, read, hex(stored.rows).map((row) => row.state)];
+        """,
+    )
+    assert all(one.startswith("A service answered with more than") for one in said[:7]), said
+    assert said[7:] == [70000, 0, "010203"]
+    assert read == [70000, 70000, 5000, 5000, 5000, 10000, 15000]
+    assert (recorder.bodies, rows) == ([], ["drawn"])
+
+
 # ---- words, and whether the own report is in
 
 
@@ -588,6 +670,7 @@ def test_the_marks_tell_what_became_of_a_report() -> None:
         (case(slots[1:]), Standing.IN_PART),
         (case(slots, said=other), Standing.DENIED),
         (case(slots, card=other), Standing.OTHER_CARD),
+        (case(slots, report="", kept=own, state=DESTROYED), Standing.DESTROYED),
         (case(slots, report=""), Standing.NOT_SENT),
         (case(slots, key=ANALYZER_SIGN), not_good),
         (case(slots, marks=MarksFile.of(digest, slots[:1]).encode()), not_good),

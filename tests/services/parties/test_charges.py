@@ -74,5 +74,5 @@ def test_64_a_lost_ledger_stops_the_analyser(tmp_path: Path) -> None:
     path = world.analyzer.ledger.path
     for file in tmp_path.glob(path.name + "*"):
         file.unlink()
-    with pytest.raises(LedgerError, match="Restore the ledger"):
+    with pytest.raises(LedgerError, match="Restore the newest copy"):
         world.restart()

@@ -83,7 +83,7 @@ def test_tokens_are_what_the_directory_makes(tmp_path: Path) -> None:
         (["--shuffler", "x"], "--analyzer"),
         (["--one-host", "--shuffler", "x"], "got --shuffler too"),
         (["--open", "--issuer", "x"], "--open without an issuer"),
-        (["--one-host", "--dishonest-share", "a"], "share as a number"),
+        (["--one-host", "--honest-share", "a"], "share as a number"),
     ],
 )
 def test_halves_that_do_not_make_a_task(tmp_path: Path, options: list[str], words: str) -> None:

@@ -9,6 +9,7 @@ import pytest
 from smoothdp.errors import InvalidData
 from smoothdp.services.formats.batch import BatchHeader
 from smoothdp.services.formats.slots import SLOT_BYTES, open_slot
+from smoothdp.services.store.storage import SqliteStorage
 from tests.services.storages import ONLY_SQLITE
 from tests.services.worlds.party_world import WINDOW, PartyWorld
 
@@ -54,4 +55,30 @@ def test_afterwards_no_key_of_the_window_is_on_disk_and_the_record_does_not_open
         assert keys.scopes() == []
         with pytest.raises(InvalidData, match="sealed with the keys"):
             keys.open(sealed)
+    world.close()
+
+
+@ONLY_SQLITE
+def test_what_a_stopped_program_left_in_a_log_goes_in_the_next_round(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A kill between the commit and the log, or a reader just then: the bytes are there still."""
+    world = PartyWorld(tmp_path)
+    world.open_window()
+    kept = [bytes(keys._storage.read("SELECT secret FROM data_key")[0][0]) for keys in world.keys]
+    world.send_many(USERS)
+    slots = [bytes(row[0]) for row in world.shuffler.storage.read("SELECT slots FROM pending")]
+    with monkeypatch.context() as stopped:
+        stopped.setattr(SqliteStorage, "forget", lambda _: False)
+        assert world.finish(USERS)["state"] == "RELEASED"
+    files = world.files()
+    assert all(item in files for item in (*kept, *slots))
+    assert [keys.scopes() for keys in world.keys] == [[], []]
+    # Nothing is due in this round. The shuffler's own log goes in its party's `work`.
+    world.finish()
+    world.shuffler.storage.forget()
+    files = world.files()
+    assert not [item for item in (*kept, *slots) if item in files]
     world.close()

@@ -23,7 +23,7 @@ LISTED = {
     ("shuffler", "post", f"/v2/reports/{TASK}"): {
         *(202, 400, 401, 403, 404, 409, 410, 413, 425, 429, 503)
     },
-    ("shuffler", "get", "/v2/tasks/{task_id}/marks/{window}"): {200, 404},
+    ("shuffler", "get", "/v2/tasks/{task_id}/marks/{window}"): {200, 404, 410},
     ("analyzer", "put", f"/v2/gateway-keys/{TASK}"): {409, 425},
     ("analyzer", "put", f"/v2/issuer-keys/{TASK}"): {409, 425},
     ("analyzer", "get", f"/v2/cards/{TASK}"): {200, 404},

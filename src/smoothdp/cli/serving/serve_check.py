@@ -22,6 +22,11 @@ import click
 @click.option(
     "--certificate", type=click.Path(path_type=Path), help="PEM file, of the service itself."
 )
+@click.option(
+    "--results",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Folder of published results: the ledger must have charged each.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
 def check(
     directory: Path,
@@ -29,6 +34,7 @@ def check(
     ca: Path | None,
     client_certificate: Path | None,
     certificate: Path | None,
+    results: Path | None,
     as_json: bool,
 ) -> None:
     """Say whether DIRECTORY of a party is fit to be served: files, rights, keys, clock, disk.
@@ -43,7 +49,9 @@ def check(
     from smoothdp import services
 
     trust = services.Trust(ca=ca, client_certificate=client_certificate)
-    found = services.check_party(directory, peer=peer, trust=trust, certificate=certificate)
+    found = services.check_party(
+        directory, peer=peer, trust=trust, certificate=certificate, results=results
+    )
     good = all(condition.good for condition in found)
     if as_json:
         document = {"good": good, "conditions": [c.to_json() for c in found]}

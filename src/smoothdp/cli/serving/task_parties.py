@@ -93,12 +93,11 @@ def create_from_halves(directory: Path, parties: PartyOptions, **request: Any) -
     }
     if not parties.is_open:
         files["issuer"] = parties.issuer
-    honest_share = _one_minus(request.pop("dishonest_share"))
+    _require_share(request["honest_share"])
     _require_consistent(parties, files)
     request |= {
         "issuer_url": parties.issuer_url or "http://127.0.0.1:8603",
         "origin": parties.origin or "127.0.0.1",
-        "honest_share": honest_share,
     }
     if parties.one_host:
         made = services.agree_on_one_host(directory, has_issuer=not parties.is_open, **request)
@@ -155,16 +154,15 @@ def _require_consistent(parties: PartyOptions, files: dict[str, Path | None]) ->
         )
 
 
-def _one_minus(share: str) -> str:
+def _require_share(share: str) -> None:
     try:
         value = Fraction(share)
     except (ValueError, ZeroDivisionError):
         raise click.UsageError(
-            f"Expected --dishonest-share as a number; got --dishonest-share {share!r}. "
-            "Give a share such as 0.1."
+            f"Expected --honest-share as a number; got --honest-share {share!r}. "
+            "Give a share such as 0.9."
         ) from None
-    if not 0 <= value < 1:
+    if not 0 < value <= 1:
         raise click.UsageError(
-            f"Expected 0 <= --dishonest-share < 1; got {share}. Give a share such as 0.1."
+            f"Expected 0 < --honest-share <= 1; got {share}. Give a share such as 0.9."
         )
-    return str(1 - value)

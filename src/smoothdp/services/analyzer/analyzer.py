@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from pathlib import Path
 
 from smoothdp.services.analyzer.analyzer_tables import COMPLETE, RECEIVING
 from smoothdp.services.analyzer.task_ledger import TaskLedger
-from smoothdp.services.analyzer.window_cards import WindowCards
+from smoothdp.services.analyzer.window_cards import WindowCards, key_scope
 from smoothdp.services.faults import Reach, pass_by
 from smoothdp.services.formats.batch import BatchHeader
 from smoothdp.services.formats.reading import DecodeError
@@ -32,7 +33,8 @@ class Analyzer:
         reach: called at the named points of `faults.POINTS`.
 
     Raises:
-        LedgerError: a ledger that is damaged, or lacks the charge of a window that was released.
+        LedgerError: a ledger that is damaged, or lacks the charge of a window that was released,
+            or was noted as charged beside the keys: it is an older copy.
     """
 
     def __init__(
@@ -49,8 +51,11 @@ class Analyzer:
         self.storage, self.task, self.sign_key = storage, task, sign_key
         self.clocks, self.reach = clocks, reach
         self.ledger = TaskLedger(ledgers, task)
+        self.keys = keys
         rows = storage.read("SELECT window FROM release WHERE task_id = ?", (task.task_id,))
-        self.ledger.require({int(window) for (window,) in rows})
+        self.ledger.require({int(window) for (window,) in rows} | noted(keys.notes(), task))
+        # Of a program before, or beside a file of keys that is new: all that is known now.
+        self.note_charges(*self.ledger.charged())
         self.cards = WindowCards(
             storage, task=task, keys=keys, sign_key=sign_key, ledger=self.ledger, clocks=clocks
         )
@@ -60,6 +65,10 @@ class Analyzer:
         """Return what two clocks say about the end of a window with its grace, and some more."""
         close = (window + 1) * self.task.window_seconds + self.task.grace_seconds
         return self.clocks.verdict(close + after)
+
+    def note_charges(self, *windows: int) -> None:
+        """Note beside the keys that windows were charged."""
+        self.keys.note(*(key_scope(self.task.task_id, window) for window in windows))
 
     # ---- batches ---------------------------------------------------------------------------
 
@@ -184,6 +193,12 @@ class Analyzer:
             (self.task.task_id, window),
         )
         return Served.decode(bytes(rows[0][0])).accounts if rows else None
+
+
+def noted(notes: Iterable[bytes], task: Task) -> set[int]:
+    """Return the windows of a task whose charge was noted."""
+    name = task.task_id
+    return {int.from_bytes(note[len(name) :], "big") for note in notes if note.startswith(name)}
 
 
 def move_batch(change: Transaction, batch_id: bytes, before: str, after: str) -> int:

@@ -2,7 +2,8 @@
 
 An honest shuffler has checked each signature, and has let no slot out twice. So one signature
 that is not good, two equal slots, or other marks than those announced are the shuffler's doing:
-nothing of such a batch is counted (proofs/issued-tokens#2). A signed slot that does not open, or
+nothing of such a batch is counted (proofs/issued-tokens#2), and what is counted has the marks
+that everybody looks up (proofs/marks-and-erasure#2). A signed slot that does not open, or
 means nothing, is a dishonest client's, and is counted as such.
 """
 

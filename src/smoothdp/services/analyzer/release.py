@@ -45,10 +45,15 @@ def work(analyzer: Analyzer) -> int:
         released = release_counted(analyzer)
     except Exception as error:
         problem = error
-    for step in (partial(end_lapsed, analyzer), analyzer.cards.erase_ended):
+    # The log last: tallies of a release that was stopped in between may be in it.
+    for step in (
+        partial(end_lapsed, analyzer),
+        analyzer.cards.erase_ended,
+        analyzer.storage.forget,
+    ):
         try:
             step()
-        except Exception as error:  # the other step does not need this one
+        except Exception as error:  # the other steps do not need this one
             problem = problem or error
     if problem is not None:
         raise problem
@@ -156,6 +161,7 @@ def _publish(analyzer: Analyzer, change: Transaction, window: int, document: dic
         entry = analyzer.ledger.charge(window)
     except BudgetExceeded:
         return "the budget of the task is spent"
+    analyzer.note_charges(window)
     analyzer.reach("release: between ledger and result")
     document["charged"] = analyzer.ledger.describe(entry)
     change.change(

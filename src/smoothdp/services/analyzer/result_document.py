@@ -16,7 +16,7 @@ from smoothdp.services.formats.design.values import INVALID
 from smoothdp.services.formats.task import Task
 from smoothdp.shuffle import Histogram, LowCommunicationHistogram
 
-CURVE_SHARES = ("0", "0.1", "0.25", "0.5", "0.75", "0.9")
+CURVE_SHARES = ("1", "0.9", "0.75", "0.5", "0.25", "0.1")
 _INVALID_WORTH_SAYING = Fraction(1, 100)
 
 
@@ -45,7 +45,7 @@ def describe_batch(
         "invalid_slots": invalid,
         "promised": {"epsilon": task.epsilon, "delta": task.delta, "unit": task.unit},
         "epsilon_of_this_batch": _epsilon(protocol.profile(n_honest=ruling.honest), task),
-        "epsilon_by_dishonest_share": _curve(task, users),
+        "epsilon_by_honest_share": _curve(task, users),
         "epsilon_if_shuffler_and_analyzer_collude": _epsilon(protocol.local_profile(), task),
     }
     document |= estimate_of(task, users=users, tally=tally)
@@ -83,7 +83,7 @@ def _warning(task: Task, users: int, tally: Tally) -> dict[str, Any]:
 def _curve(task: Task, users: int) -> dict[str, float | None]:
     protocol, curve = task.collect(users), {}
     for share in CURVE_SHARES:
-        honest = max(1, math.floor(users * (1 - Fraction(share))))
+        honest = max(1, math.floor(users * Fraction(share)))
         curve[share] = _epsilon(protocol.profile(n_honest=honest), task)
     return curve
 

@@ -107,7 +107,7 @@ class TaskLedger:
             raise LedgerError(
                 expected=f"a charge for each window that was released, in {self.path}",
                 got=f"none for {len(missing)}, such as window {min(missing)}",
-                remedy="Nothing may be released. Restore the ledger from a copy",
+                remedy="Nothing may be released. Restore the newest copy of the ledger",
             )
 
     def describe(self, entry: Entry) -> dict[str, Any]:

@@ -27,7 +27,8 @@ class WindowCards:
 
     A card is made for windows that begin before now + max(2 windows, 24 h), while windows
     charged + cards open < windows that the budget pays. Its inner key is on disk before its
-    signature leaves; a second one is never made, even if the key is lost.
+    signature leaves; a second one is never made, even if the key is lost. Once the key is erased
+    nothing that was recorded opens (proofs/marks-and-erasure#4).
     """
 
     def __init__(
@@ -156,14 +157,16 @@ class WindowCards:
         return [int(window) for (window,) in rows]
 
     def erase_ended(self) -> None:
-        """Overwrite the inner keys of windows that have ended."""
+        """Overwrite the inner keys of windows that have ended.
+
+        The log of their file too, each time: a program that was stopped between the two, or
+        somebody who read the file, left them there.
+        """
         rows = self._storage.read(
             "SELECT window FROM card WHERE task_id = ? AND state = ?", (self._task.task_id, OVER)
         )
         scopes = {key_scope(self._task.task_id, int(window)) for (window,) in rows}
-        ended = scopes & set(self._keys.scopes())
-        if ended:
-            self._keys.erase(sorted(ended))
+        self._keys.erase(sorted(scopes & set(self._keys.scopes())))
 
     # ---- making ------------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ from smoothdp.services.client.outcomes import (
 )
 from smoothdp.services.faults import Reach, pass_by
 from smoothdp.services.formats.card import Card, SignedCard, check_card
+from smoothdp.services.formats.design.budget import windows_paid
 from smoothdp.services.formats.reading import DecodeError
 from smoothdp.services.formats.report import Report, seal_report
 from smoothdp.services.formats.slot_tokens import SlotTokens
@@ -86,7 +87,8 @@ class Client:
 
         Raises:
             InvalidData: a datum outside the task's domain, a card that is not good, a second
-                card for the window, or another window. Nothing was stored.
+                card for the window, another window, or one that the budget of the task does not
+                pay for, after those in which this person answered. No draw was stored.
         """
         row = self.task.task_id, _window(window), self._name
         kept = self._outcomes.get(*row)
@@ -98,12 +100,18 @@ class Client:
         slots = self._draw(datum, signed.card)
         self._outcomes.keep_card(*row[:2], digest=digest, signed=card)
         self._reach("client: before the draw is stored")
-        if self.task.issuer is None:
-            report = Report(digest, slots, ()).encode()
-            kept = self._outcomes.keep(*row, card_digest=digest, slots=b"", seed=b"", report=report)
-        else:
-            seed = secrets.token_bytes(SEED_BYTES)
-            kept = self._outcomes.keep(*row, card_digest=digest, slots=b"".join(slots), seed=seed)
+        is_final = self.task.issuer is None
+        most = windows_paid(self.task)
+        kept = self._outcomes.keep(
+            *row,
+            card_digest=digest,
+            slots=b"" if is_final else b"".join(slots),
+            seed=b"" if is_final else secrets.token_bytes(SEED_BYTES),
+            report=Report(digest, slots, ()).encode() if is_final else b"",
+            most=most,
+        )
+        if kept is None:
+            raise _spent(most, self.spent())
         self._reach("client: after the draw is stored")
         return kept
 
@@ -183,6 +191,22 @@ class Client:
         self._outcomes.forget_before(task.task_id, first_live)
         return len(done)
 
+    def spent(self) -> list[int]:
+        """Return the windows that this person answered, if the task's budget pays for no more.
+
+        Windows count in which the analyser has seen an answer or may see one, whatever it says
+        that it released: what it sees is what the budget is to bound. One whose draw was never
+        sent does not count, nor one of which the shuffler has said that it destroyed the reports:
+        where that is false the analyser is honest, and its ledger holds
+        (proofs/marks-and-erasure#5).
+        """
+        windows = self._outcomes.windows(self.task.task_id, self._name)
+        return windows if len(windows) >= windows_paid(self.task) else []
+
+    def destroyed(self, window: int) -> None:
+        """Keep that the shuffler says that it destroyed the reports of a window."""
+        self._outcomes.keep_destroyed(self.task.task_id, _window(window), self._name)
+
     # ---- what the steps are made of
 
     def _draw(self, datum: Any, card: Card) -> tuple[bytes, ...]:
@@ -233,6 +257,18 @@ class Client:
                 got=f"window {window}",
                 remedy="Set this machine's clock right, or take part in the present window",
             )
+
+
+def _spent(most: int, windows: list[int]) -> InvalidData:
+    words = ", ".join(map(str, windows))
+    return InvalidData(
+        expected=f"a window that the budget of the task pays for: it pays for {most}",
+        got=f"one more, after answers in window{'s' if len(windows) > 1 else ''} {words}",
+        remedy=(
+            "Nothing was sent. An answer more would tell the analyser more than was agreed on: "
+            "ask who runs it for a new task"
+        ),
+    )
 
 
 def checked_card(data: bytes, task: Task, window: int) -> SignedCard:

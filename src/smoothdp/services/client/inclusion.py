@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any
 
 from smoothdp.errors import InvalidData
-from smoothdp.services.client.outcomes import Kept
+from smoothdp.services.client.outcomes import DESTROYED, Kept
 from smoothdp.services.formats.batch import BatchHeader
 from smoothdp.services.formats.marks import MARK_BYTES, MarksFile, mark_of
 from smoothdp.services.formats.reading import DecodeError
@@ -37,8 +37,8 @@ class Standing(StrEnum):
         "word that it had come."
     )
     IN_PART = (
-        "A part of your report is in the batch of this window: the shuffler took it apart. Tell "
-        "who runs the shuffler, and the others."
+        "A part of your report is in the batch of this window: the shuffler, or somebody on the "
+        "way to it, took it apart. Tell who runs the shuffler, and the others."
     )
     DENIED = (
         "The shuffler and the analyser signed different lists of what the batch holds. Publish "
@@ -46,7 +46,11 @@ class Standing(StrEnum):
     )
     OTHER_CARD = (
         "The result was made with another card than yours: two cards were signed for this "
-        "window. Publish both."
+        "window, or the analyser shows the batch of another one. Publish both."
+    )
+    DESTROYED = (
+        "The shuffler had said that it destroyed the reports of this window, and there is a batch "
+        "all the same. Tell who runs the shuffler, and the others."
     )
     NOT_SENT = "Nothing of yours was sent in this window."
 
@@ -54,8 +58,10 @@ class Standing(StrEnum):
 def look_up(task: Task, window: int, kept: Kept | None, *, result: bytes, marks: bytes) -> Standing:
     """Return what the marks of a window say of a report.
 
-    Checked are the analyser's signature of the result, the shuffler's of the batch header in
-    it, the digest of the card, the hash of the marks file in both, and all M marks.
+    What each answer shows, and who departed from the protocol if one accuses somebody, is in
+    (proofs/marks-and-erasure#2). Checked are the analyser's signature of the result, the
+    shuffler's of the batch header in it, the digest of the card, the hash of the marks file in
+    both, and all M marks.
 
     Args:
         task: what the user agreed to.
@@ -85,6 +91,8 @@ def look_up(task: Task, window: int, kept: Kept | None, *, result: bytes, marks:
         or file.card_digest != kept.card_digest
     ):
         raise _not_good("the marks file whose hash both services signed", "another file")
+    if kept.state == DESTROYED:
+        return Standing.DESTROYED
     found = [mark in file for mark in own]
     if all(found):
         return Standing.INCLUDED
@@ -130,6 +138,9 @@ def read_evidence(task: Task, window: int, result: bytes) -> Evidence:
         raise _not_good("a result with its batch header, card and marks", "one without") from None
     if not said.header.verify(task.shuffler_key):
         raise _not_good("a batch header signed by the shuffler of the task", "another signature")
+    most = task.slots * task.max_batch
+    if said.header.slots > most:
+        raise _not_good(f"a batch of at most {most} slots", f"one of {said.header.slots}")
     return said
 
 

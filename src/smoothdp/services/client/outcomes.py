@@ -7,13 +7,15 @@ datum, what it was randomised to, or an ephemeral key.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from smoothdp.errors import InvalidData
 from smoothdp.services.client.user_folder import client_folder
 from smoothdp.services.store.migrations import Schema
-from smoothdp.services.store.storage import SqliteStorage
+from smoothdp.services.store.storage import Row, SqliteStorage
 
 OUTCOMES_FILE = "windows.sqlite"
 
@@ -32,6 +34,9 @@ UNSURE = "marks of a report without an answer"
 MISSED = "missed"
 """The window is over; nothing was sent."""
 
+DESTROYED = "marks of a report that the shuffler destroyed"
+"""The window is over, and the shuffler has said that it had too few people: nobody saw a report."""
+
 _FIRST = """
 CREATE TABLE IF NOT EXISTS card (
   task_id BLOB, window INTEGER, digest BLOB NOT NULL, signed BLOB,
@@ -43,6 +48,8 @@ CREATE TABLE IF NOT EXISTS outcome (
 """
 _SCHEMA = Schema((_FIRST,))
 _KEY = "task_id = ? AND window = ? AND name = ?"
+_COUNTED = (DRAWN, FINAL, SENT, ANSWERED, UNSURE)
+"""States of a report that the analyser has seen, or may see: the budget of a task pays for them."""
 _KEPT = "card_digest, slots, seed, report, marks, state"
 
 
@@ -78,6 +85,9 @@ class Kept:
 class OutcomeStore:
     """The rows of a user of this machine in one SQLite file, which its owner alone reads.
 
+    When a window is over, what is left of it is what anybody could copy from its public marks
+    file (proofs/marks-and-erasure#3).
+
     Args:
         path: the file; made if it is not there.
 
@@ -88,11 +98,13 @@ class OutcomeStore:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     store = OutcomeStore(folder + "/windows.sqlite")
     ...     store.keep_card(b"task", 7, digest=b"digest", signed=b"card")
-    ...     first = store.keep(b"task", 7, "me", card_digest=b"digest", slots=b"1", seed=b"s")
-    ...     again = store.keep(b"task", 7, "me", card_digest=b"digest", slots=b"2", seed=b"t")
+    ...     drawn = {"card_digest": b"digest", "slots": b"1", "seed": b"s", "most": 1}
+    ...     first = store.keep(b"task", 7, "me", **drawn)
+    ...     again = store.keep(b"task", 7, "me", **(drawn | {"slots": b"2"}))
+    ...     another = store.keep(b"task", 8, "me", **drawn)
     ...     store.close()
-    >>> again.slots, again
-    (b'1', Kept(drawn))
+    >>> again.slots, again, another
+    (b'1', Kept(drawn), None)
     """
 
     def __init__(self, path: Path | str) -> None:
@@ -166,8 +178,12 @@ class OutcomeStore:
         slots: bytes,
         seed: bytes,
         report: bytes = b"",
-    ) -> Kept:
+        most: int,
+    ) -> Kept | None:
         """Keep a draw unless there is one; return the row that counts, on disk by then.
+
+        None if there is no room for it: in so many other windows of the task an answer of this
+        name is, or may be, with the services.
 
         Args:
             task_id, window, name: what it is kept under.
@@ -175,8 +191,16 @@ class OutcomeStore:
             slots: the sealed slots; empty with a report.
             seed: 32 fresh bytes; empty with a report.
             report: the whole report, where no issuer signs anything.
+            most: windows that the task's budget pays for.
         """
+        kept = self.get(task_id, window, name)
+        if kept is not None:
+            return kept
         with self._storage.transaction() as change:
+            # Inside: two programs that draw for two windows at once find the room of one.
+            others = [other for other in counted(change.execute, task_id, name) if other != window]
+            if len(others) >= most:
+                return None
             change.change(
                 "INSERT OR IGNORE INTO outcome (task_id, window, name, card_digest, slots, seed, "
                 "report, state) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -185,9 +209,11 @@ class OutcomeStore:
                     *(slots or None, seed or None, report or None, FINAL if report else DRAWN),
                 ),
             )
-        kept = self.get(task_id, window, name)
-        assert kept is not None
-        return kept
+        return self.get(task_id, window, name)
+
+    def windows(self, task_id: bytes, name: str) -> list[int]:
+        """Return the windows that count against the budget of a task, ascending."""
+        return counted(self._storage.read, task_id, name)
 
     def keep_report(self, task_id: bytes, window: int, name: str, report: bytes) -> None:
         """Keep the report and erase the seed, in one transaction; then overwrite the log too."""
@@ -224,6 +250,11 @@ class OutcomeStore:
             self._change(*row, before, report=None, marks=marks, state=after)
         self._change(*row, DRAWN, slots=None, seed=None, state=MISSED)
 
+    def keep_destroyed(self, task_id: bytes, window: int, name: str) -> None:
+        """Keep that the shuffler destroyed the reports of a window that is over."""
+        for before in (ANSWERED, UNSURE):
+            self._change(task_id, window, name, before, state=DESTROYED)
+
     def forget_before(self, task_id: bytes, window: int) -> None:
         """Delete the cards of windows before one, and make what was destroyed unreadable.
 
@@ -251,6 +282,21 @@ class OutcomeStore:
                 f"UPDATE outcome SET {columns} WHERE {_KEY} AND state = ?",
                 (*values.values(), task_id, window, name, before),
             )
+
+
+def counted(
+    read: Callable[[str, Sequence[Any]], list[Row]], task_id: bytes, name: str
+) -> list[int]:
+    """Return the windows of a name in which an answer is, or may be, with the services.
+
+    There are never more than the budget pays for (proofs/marks-and-erasure#5).
+    """
+    rows = read(
+        f"SELECT window FROM outcome WHERE task_id = ? AND name = ? "
+        f"AND state IN ({', '.join('?' * len(_COUNTED))}) ORDER BY window",
+        (task_id, name, *_COUNTED),
+    )
+    return [int(window) for (window,) in rows]
 
 
 def _sync(folder: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -22,6 +23,7 @@ USED = (
     "there, or take part in the next window"
 )
 _MOST_WAIT = 310.0
+_GONE = 410
 _NEXT = "Take part in the next window"
 _CLOCK = "Set this machine's clock right, or wait for the window to begin"
 _ISSUER = {
@@ -78,7 +80,8 @@ def submit(
         pause: waits so many seconds.
 
     Raises:
-        InvalidData: a datum outside the task's domain, a card or token that is not good.
+        InvalidData: a datum outside the task's domain, a card or token that is not good, or a
+            window more than the task's budget pays for.
         ServiceError: a service refused, or did not answer; calling again is safe.
     """
     task = client.task
@@ -92,6 +95,7 @@ def submit(
     path = f"{task.task_id.hex()}/{at}"
     kept = client.kept(at)
     if kept is None:
+        _ask_what_was_destroyed(client, shuffler)
         sources = [*caches, shuffler if issuer is None else issuer]
         card = fetch_card(sources, task=task, window=at, attempts=attempts, pause=pause)
         kept = client.take_part(datum, card=card, window=at)
@@ -137,6 +141,18 @@ def submit(
             remedy=f"Nothing was sent now. {_NEXT}",
         )
     return at
+
+
+def _ask_what_was_destroyed(client: Client, shuffler: httpx.Client) -> None:
+    """Where the budget pays for no more, ask the shuffler which windows had too few people.
+
+    No more is asked for than whether there are marks: the same question for everybody.
+    """
+    for window in client.spent():
+        path = f"/v2/tasks/{client.task.task_id.hex()}/marks/{window}"
+        with suppress(ServiceError):
+            if ask(shuffler, "HEAD", path).status == _GONE:
+                client.destroyed(window)
 
 
 def fetch_card(

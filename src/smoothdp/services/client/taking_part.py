@@ -61,7 +61,8 @@ def take_part(
         person: tells people who use this account of the machine apart; never leaves it.
 
     Raises:
-        InvalidData: a datum outside the task's domain, a card or token that is not good.
+        InvalidData: a datum outside the task's domain, a card or token that is not good, or a
+            window more than the task's budget pays for.
         InvalidParameter: an address that is none, or no invitation where the task has an issuer.
         ServiceError: a service refused, or did not answer; calling again is safe.
 

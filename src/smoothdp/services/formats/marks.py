@@ -25,6 +25,8 @@ _LABEL = label("mark")
 def mark_of(slot: bytes) -> bytes:
     """Return the mark of a sealed slot: a function of the ciphertext, it says nothing else.
 
+    Marks say no more of values than the result does (proofs/marks-and-erasure#1).
+
     >>> mark_of(bytes(52)).hex()[:8]
     'dc2fb886'
     """

@@ -99,7 +99,7 @@ class Issuer:
         self.clocks = clocks
         self.reach = reach
         self._invitation_key = invitation_key
-        self._revoked = revoked
+        self.revoked = revoked
         self._keys: dict[int, IssuerKey] = {}
         self._cards: dict[int, bytes] = {}
         self._lock = threading.Lock()
@@ -144,7 +144,7 @@ class Issuer:
         identity = check_secret(
             invitation, key=self._invitation_key, use="invitation", task_id=self.task.task_id
         )
-        if identity is None or identity in self._revoked:
+        if identity is None or identity in self.revoked:
             return UNAUTHORIZED
         if length != self.request_bytes:
             return SHORT if length < self.request_bytes else LONG

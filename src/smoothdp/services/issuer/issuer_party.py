@@ -105,12 +105,13 @@ class IssuerParty:
                 got="no issuer in the task" if task.issuer is None else f"another in {directory}",
                 remedy="Give the directory of the issuer of this task",
             )
+        storage = SqliteStorage(directory / ISSUER_FILE, ISSUER_SCHEMA)
         issuer = Issuer(
-            SqliteStorage(directory / ISSUER_FILE, ISSUER_SCHEMA),
+            storage,
             task=task,
             invitation_key=bytes.fromhex(secrets["invitation_key"]),
             sign_key=sign_key,
-            revoked=Revoked(directory / REVOKED_FILE),
+            revoked=Revoked(directory / REVOKED_FILE, storage, task.task_id),
             clocks=clocks or ClockGuard(),
             reach=reach,
         )
@@ -128,6 +129,7 @@ class IssuerParty:
                 lambda: close_windows(self.issuer),
                 lambda: self._tell_served(http),
                 lambda: self._bring_keys(http),
+                self.issuer.revoked.remember,
             )
             _do_all(steps)
 

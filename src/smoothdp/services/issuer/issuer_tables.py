@@ -7,6 +7,7 @@ would give a person a second draw. A key whose row is gone is never made again.
 from __future__ import annotations
 
 from smoothdp.services.store.migrations import Schema
+from smoothdp.services.store.revoked import REVOKED_TABLE
 
 OPEN, CLOSED = "OPEN", "CLOSED"
 
@@ -24,5 +25,5 @@ CREATE TABLE IF NOT EXISTS served (
   task_id BLOB, window INTEGER, statement BLOB NOT NULL, sent INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (task_id, window)) WITHOUT ROWID;
 """
-ISSUER_SCHEMA = Schema((_FIRST,), first=2)
+ISSUER_SCHEMA = Schema((_FIRST, REVOKED_TABLE), first=2)
 """The number that the tables of all parties begin with: esa/1 had no issuer."""

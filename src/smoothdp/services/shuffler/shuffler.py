@@ -128,24 +128,28 @@ class Shuffler:
         if report.card_digest != signed.card.digest:
             return Taken.UNKNOWN
         task_window = (self.task.task_id, window)
-        sender_tag = tag(bytes(rows[0][1]), sender)
+        # Under the window's key both: a database that keeps deleted rows tells nothing by them,
+        # not even which slots of the batch came together (proofs/marks-and-erasure#4).
+        sender_tag, report_tag = (
+            tag(bytes(rows[0][1]), name) for name in (sender, report.report_id)
+        )
         is_known = self._senders.met(sender_tag)
-        if is_known and (sent := self._sent(task_window, sender_tag, report)) is not None:
+        if is_known and (sent := self._sent(task_window, sender_tag, report_tag)) is not None:
             return sent
         good = self._has_signatures(report, signed.card, (window, sender_tag))
         if good:
             records = b"".join(report.records)
-            return OpenedReport(task_window, sender_tag, report.report_id, records)
-        if not is_known and (sent := self._sent(task_window, sender_tag, report)) is not None:
+            return OpenedReport(task_window, sender_tag, report_tag, records)
+        if not is_known and (sent := self._sent(task_window, sender_tag, report_tag)) is not None:
             if good is not None:
                 self._give_back((window, sender_tag))
             return sent
         return Taken.TOO_MANY_UNSIGNED if good is None else Taken.UNSIGNED
 
-    def _sent(self, task_window: TaskWindow, sender_tag: bytes, report: Report) -> Taken | None:
+    def _sent(self, task_window: TaskWindow, sender_tag: bytes, report_tag: bytes) -> Taken | None:
         """Return the answer to a report from what its pass has sent, None if that is nothing."""
         held = self.storage.read(HELD, (*task_window, sender_tag))
-        return what_became(held, report.report_id) if held else None
+        return what_became(held, report_tag) if held else None
 
     def _has_signatures(self, report: Report, card: Card, sender: tuple[int, bytes]) -> bool | None:
         """Whether all slots have good signatures; None if that is not looked at any more."""
@@ -219,8 +223,8 @@ class Shuffler:
             if states.get(window, EXPIRED) != OPEN
             and (window in states or self.verdict(window) is Verdict.CLOSE)
         ]
-        if done:
-            self.cards.erase(done)
+        # Without any too: a program that was stopped in between left them in the file's log.
+        self.cards.erase(done)
         self._open.clear()
         with self._counting:
             for known in [key for key in self._unsigned if states.get(key[0]) != OPEN]:
@@ -252,6 +256,17 @@ class Shuffler:
             (self.task.task_id, window),
         )
         return bytes(rows[0][0]) if rows else None
+
+    def is_expired(self, window: int) -> bool:
+        """Whether the reports of a window were too few, and destroyed.
+
+        Clients count no window against the budget of which this is said.
+        """
+        rows = self.storage.read(
+            "SELECT state FROM collecting WHERE task_id = ? AND window = ?",
+            (self.task.task_id, window),
+        )
+        return rows == [(EXPIRED,)]
 
     def batch_states(self) -> dict[str, int]:
         """Return how many batches are in each state."""

@@ -70,6 +70,7 @@ class ShufflerParty:
     task: Task
     shuffler: Shuffler
     keys: ErasableKeys
+    revoked: Revoked
     analyzer_token: str
     directory: Path
 
@@ -99,17 +100,19 @@ class ShufflerParty:
                 remedy="Give the directory of the shuffler of this task",
             )
         keys = ErasableKeys(directory / GATEWAY_KEYS_FILE)
+        opened = open_storage(directory, "shuffler", SHUFFLER_SCHEMA, storage)
+        revoked = Revoked(directory / REVOKED_FILE, opened, task.task_id)
         shuffler = Shuffler(
-            open_storage(directory, "shuffler", SHUFFLER_SCHEMA, storage),
+            opened,
             task=task,
             keys=keys,
             sign_key=sign_key,
             pass_key=bytes.fromhex(secrets["pass_key"]),
-            revoked=Revoked(directory / REVOKED_FILE),
+            revoked=revoked,
             clocks=clocks or ClockGuard(),
             reach=reach,
         )
-        return cls(task, shuffler, keys, secrets["analyzer_token"], directory)
+        return cls(task, shuffler, keys, revoked, secrets["analyzer_token"], directory)
 
     def work(self, analyzer_url: str, *, trust: Trust | None = None) -> None:
         """One round: hear the time, seal what is over, hand over, bring keys, sign cards.
@@ -125,6 +128,7 @@ class ShufflerParty:
                 lambda: deliver_batches(self.shuffler, put),
                 lambda: self._bring_keys(http),
                 self.shuffler.forget_old,
+                self.revoked.remember,
             )
             problem: Exception | None = None
             for step in steps:

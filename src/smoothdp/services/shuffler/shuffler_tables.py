@@ -1,8 +1,13 @@
-"""What a shuffler keeps: no address, no agent, no time finer than the window, no order."""
+"""What a shuffler keeps: no address, no agent, no time finer than the window, no order.
+
+The names of senders and reports in ``pending`` are tags under the window's own key, which goes
+with the window: rows that a database server keeps beyond their deletion say nothing.
+"""
 
 from __future__ import annotations
 
 from smoothdp.services.store.migrations import Schema
+from smoothdp.services.store.revoked import REVOKED_TABLE
 
 OFFERED, SIGNED, GIVEN = "OFFERED", "SIGNED", "GIVEN"
 """A gateway key was stored; the card was signed; the analyser has the signature."""
@@ -50,5 +55,5 @@ DROP TABLE pending;
 ALTER TABLE pending_anew RENAME TO pending;
 CREATE UNIQUE INDEX pending_report ON pending (report_id, window, task_id);
 """
-SHUFFLER_SCHEMA = Schema((_FIRST, _SECOND), first=2)
+SHUFFLER_SCHEMA = Schema((_FIRST, _SECOND, REVOKED_TABLE), first=2)
 """Version 1 had the tables of esa/1, from which nothing leads here."""

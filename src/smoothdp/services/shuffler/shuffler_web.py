@@ -41,6 +41,7 @@ _FOR_EVER = {"cache-control": "public, max-age=86400, immutable"}
 _LATER_SECONDS = 5.0
 
 LONG = Problem(413, "long", "The body is longer than a sealed report of the task")
+DESTROYED = Problem(410, "over", "Too few people: the reports of this window were destroyed")
 SLOW = Problem(408, "slow", "The body did not arrive in time")
 PROBLEMS = {
     Taken.MALFORMED: Problem(400, "malformed", "This is no sealed report of the task"),
@@ -126,6 +127,9 @@ def shuffler_app(
         return Response(found, media_type=kind, headers=_FOR_EVER)
 
     async def marks(request: Request) -> Response:
+        window = window_of(request)
+        if window is not None and await asyncio.to_thread(shuffler.is_expired, window):
+            return DESTROYED.response()
         return await static(request, shuffler.marks, MARKS_MEDIA_TYPE)
 
     async def card(request: Request) -> Response:

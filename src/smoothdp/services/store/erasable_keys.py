@@ -22,12 +22,15 @@ _SCHEMA = """
 CREATE TABLE IF NOT EXISTS mark (one INTEGER PRIMARY KEY, mark BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS data_key (
   scope BLOB PRIMARY KEY, id BLOB NOT NULL UNIQUE, secret BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS note (name BLOB PRIMARY KEY) WITHOUT ROWID;
 """
 _ID_BYTES, _NONCE_BYTES = 16, 12
 
 
 class ErasableKeys:
     """One key per scope: what is forgotten together is sealed with one key.
+
+    After `erase` nothing in any file opens what was sealed (proofs/marks-and-erasure#4).
 
     A sealed value is mark[16] | key id[16] | nonce[12] | ciphertext; the mark is random and of
     this file alone, so no value that somebody sends can pass for a sealed one.
@@ -101,6 +104,21 @@ class ErasableKeys:
                 "DELETE FROM data_key WHERE scope = ?", [(scope,) for scope in scopes]
             )
         return self._storage.forget()
+
+    def note(self, *names: bytes) -> None:
+        """Keep names for ever.
+
+        This is the one file of a party that has no backups: what is noted in it tells that
+        another one is an older copy.
+        """
+        with self._storage.transaction() as change:
+            change.change_many(
+                "INSERT OR IGNORE INTO note (name) VALUES (?)", [(name,) for name in names]
+            )
+
+    def notes(self) -> set[bytes]:
+        """Return the names that were noted."""
+        return {bytes(name) for (name,) in self._storage.read("SELECT name FROM note")}
 
     def close(self) -> None:
         """Close the file."""

@@ -10,19 +10,31 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from smoothdp.errors import InvalidData
+from smoothdp.services.store.storage import Storage
 
 LOG = logging.getLogger("smoothdp.services")
+_AGAIN = "it was lost, or is an older copy"
 REVOKED_FILE = "revoked"
+REVOKED_TABLE = """
+CREATE TABLE IF NOT EXISTS revoked (
+  task_id BLOB, id BLOB, PRIMARY KEY (task_id, id)) WITHOUT ROWID;
+"""
+"""Of the party's storage: ids that were in the file once."""
 _ID = re.compile("[0-9a-f]{32}")
 
 
 class Revoked:
     """The ids that a party does not let in; read again whenever the file changes.
 
-    An id lets nobody in: the rest of a pass or invitation is what proves that it is one.
+    An id lets nobody in: the rest of a pass or invitation is what proves that it is one. Whoever
+    was revoked stays so: a file that was lost, emptied, or is an older copy lets nobody back in,
+    because `remember` has put its ids into the party's storage.
 
     Args:
-        path: the file; one that is not there revokes nobody.
+        path: the file; one that is not there adds nobody.
+        storage: with `REVOKED_TABLE`; without it, what is gone from the file counts until the
+            end of the process.
+        task_id: whose passes or invitations.
 
     Raises:
         InvalidData: a line that is no id, or a file that cannot be read. If that happens while
@@ -37,24 +49,56 @@ class Revoked:
     (False, True)
     """
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, storage: Storage | None = None, task_id: bytes = b"") -> None:
+        self._path, self._storage, self._task_id = path, storage, task_id
         self._lock = threading.Lock()
         self._seen = _version_of(path)
-        self._ids = _ids_of(path)
+        self._ids = ids_of(path)
+        before = self._stored()
+        lost = before - self._ids
+        if lost:
+            LOG.warning("%s lacks %d ids that count all the same: %s", path, len(lost), _AGAIN)
+        self._ids |= before
+        self.remember()
 
     def __contains__(self, who: object) -> bool:
         with self._lock:
-            version = _version_of(self._path)
-            if version != self._seen:
-                self._seen = version
-                try:
-                    self._ids = _ids_of(self._path)
-                except InvalidData as error:
-                    # Half of a line, perhaps: nobody who was revoked is let in by it.
-                    LOG.warning("%s", error)
-                    self._seen = None
+            self._read_again()
             return who in self._ids
+
+    def remember(self) -> None:
+        """Put the ids that count into the storage, and let those count that others put there."""
+        if self._storage is None:
+            return
+        stored = self._stored()
+        with self._lock:
+            self._read_again()
+            self._ids |= stored
+            new = self._ids - stored
+        if new:
+            with self._storage.transaction() as change:
+                change.change_many(
+                    "INSERT OR IGNORE INTO revoked (task_id, id) VALUES (?, ?)",
+                    [(self._task_id, who) for who in sorted(new)],
+                )
+
+    def _read_again(self) -> None:
+        version = _version_of(self._path)
+        if version == self._seen:
+            return
+        self._seen = version
+        try:
+            self._ids |= ids_of(self._path)
+        except InvalidData as error:
+            # Half of a line, perhaps: nobody who was revoked is let in by it.
+            LOG.warning("%s", error)
+            self._seen = None
+
+    def _stored(self) -> frozenset[bytes]:
+        if self._storage is None:
+            return frozenset()
+        rows = self._storage.read("SELECT id FROM revoked WHERE task_id = ?", (self._task_id,))
+        return frozenset(bytes(who) for (who,) in rows)
 
 
 def revoke(path: Path, ids: Iterable[bytes]) -> None:
@@ -77,7 +121,12 @@ def _version_of(path: Path) -> tuple[int, ...] | None:
     return status.st_mtime_ns, status.st_size, status.st_ino
 
 
-def _ids_of(path: Path) -> frozenset[bytes]:
+def ids_of(path: Path) -> frozenset[bytes]:
+    """Return the ids in a file; none if it is not there.
+
+    Raises:
+        InvalidData: a line that is no id, or a file that cannot be read.
+    """
     try:
         lines = path.read_text(encoding="ascii").split() if path.exists() else []
     except (OSError, ValueError):

@@ -32,6 +32,45 @@
     mod2
   ));
 
+  // src/base/answers.js
+  var answers_exports = {};
+  __export(answers_exports, {
+    MOST_ANSWER: () => MOST_ANSWER,
+    MOST_RESULTS: () => MOST_RESULTS,
+    MOST_SHORT: () => MOST_SHORT,
+    TOO_LONG: () => TOO_LONG,
+    bytesOf: () => bytesOf,
+    documentOf: () => documentOf
+  });
+  var MOST_ANSWER = 1 << 22;
+  var MOST_SHORT = 1 << 16;
+  var MOST_RESULTS = 1 << 26;
+  var TOO_LONG = "A service answered with more than anything that is meant, and was not heard out. Check the address of this page; if that is right, tell who runs the services.";
+  async function bytesOf(answer, most = MOST_ANSWER) {
+    const reader = answer.body?.getReader();
+    let [bytes, size] = [new Uint8Array(Math.min(most, MOST_SHORT)), 0];
+    while (reader) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      if (size + value.length > most) {
+        reader.cancel().catch(() => {
+        });
+        throw new Error(TOO_LONG);
+      }
+      bytes = roomFor(bytes, size + value.length);
+      bytes.set(value, size);
+      size += value.length;
+    }
+    return bytes.slice(0, size);
+  }
+  var documentOf = async (answer, most) => JSON.parse(new TextDecoder().decode(await bytesOf(answer, most)));
+  function roomFor(bytes, size) {
+    if (size <= bytes.length) return bytes;
+    const larger = new Uint8Array(Math.max(size, 2 * bytes.length));
+    larger.set(bytes);
+    return larger;
+  }
+
   // src/base/bytes.js
   var bytes_exports = {};
   __export(bytes_exports, {
@@ -3552,6 +3591,7 @@
     holds: () => holds,
     joinedMarks: () => joinedMarks,
     markOf: () => markOf,
+    marksFileBytes: () => marksFileBytes,
     readHeader: () => readHeader,
     splitMarks: () => splitMarks
   });
@@ -3571,6 +3611,7 @@
     return { cardDigest, marks };
   }
   var markAt = (marks, at) => marks.subarray(at, at + MARK_BYTES);
+  var marksFileBytes = (slots) => 1 + HASH_BYTES2 + 8 + MARK_BYTES * slots;
   function holds(marks, mark) {
     let [low, high] = [0, marks.length / MARK_BYTES];
     while (low < high) {
@@ -3584,14 +3625,15 @@
     const reader = new Reader(bytes);
     if (reader.number(1) !== VERSION || reader.number(1) > 1) throw new Error("another version");
     const cardDigest = reader.take(HASH_BYTES2);
-    reader.take(BATCH_ID_BYTES + 4 + 8);
+    reader.take(BATCH_ID_BYTES + 4);
+    const slots = reader.number(8);
     reader.take(HASH_BYTES2 * reader.number(4));
     const marksHash = reader.take(HASH_BYTES2);
     const body = bytes.slice(0, reader.at);
     const signature = reader.take(SIGNATURE_BYTES);
     reader.end();
     if (!await isSigned(shufflerKey, "batch", body, signature)) throw new Error("not signed");
-    return { cardDigest, marksHash };
+    return { cardDigest, marksHash, slots };
   }
   var joinedMarks = async (slots) => concat(...await Promise.all(slots.map(markOf)));
   var splitMarks = (joined) => split(joined, MARK_BYTES);
@@ -3694,6 +3736,7 @@
   var outcomes_exports = {};
   __export(outcomes_exports, {
     ANSWERED: () => ANSWERED,
+    DESTROYED: () => DESTROYED,
     DRAWN: () => DRAWN,
     ENDED: () => ENDED,
     FINAL: () => FINAL,
@@ -3701,13 +3744,16 @@
     NO_STORAGE: () => NO_STORAGE,
     OTHER_CARD: () => OTHER_CARD,
     SENT: () => SENT,
+    SPENT: () => SPENT,
     UNSURE: () => UNSURE,
+    answeredIn: () => answeredIn,
     cardOf: () => cardOf,
     find: () => find,
     forgetCards: () => forgetCards,
     inWindow: () => inWindow,
     isWaiting: () => isWaiting,
     keep: () => keep,
+    keepDestroyed: () => keepDestroyed,
     keepEnd: () => keepEnd,
     keepMarks: () => keepMarks,
     keepReport: () => keepReport,
@@ -3718,6 +3764,7 @@
   });
   var NO_STORAGE = "This browser does not let the page keep anything, so an answer could be randomised twice. Allow storage for this page, or use another browser.";
   var OTHER_CARD = "Another card was seen here for this time before. Nothing was sent now. Two cards for one time tell people apart: tell others of them.";
+  var SPENT = "The budget of this poll pays for no more answers of one person than were given here. Another one would tell the analyser more than was agreed on: nothing was sent. Ask who runs it for a new poll.";
   var DRAWN = "drawn";
   var FINAL = "final";
   var SENT = "sent";
@@ -3725,6 +3772,9 @@
   var ANSWERED = "marks";
   var UNSURE = "marks of a report without an answer";
   var MISSED = "missed";
+  var DESTROYED = "marks of a report that the shuffler destroyed";
+  var COUNTED = [DRAWN, FINAL, SENT, ANSWERED, UNSURE];
+  var WINDOWS = 2 ** 32;
   var [CARDS, ROWS] = ["cards", "rows"];
   var VERSION2 = 2;
   var Refused = class extends Error {
@@ -3784,18 +3834,26 @@
   }
   var find = (place) => inStore((rows) => request(rows.get(keyOf(place))));
   var inWindow = (place) => inStore(async (rows) => (await ofWindow(rows, place)).map(([, row]) => row));
+  async function counted(rows, { taskId, window, who }) {
+    const found = await entries(rows, allBefore(taskId, WINDOWS));
+    const own = found.filter(([key, { state }]) => key[2] === who && COUNTED.includes(state));
+    return own.map(([key]) => key[1]).filter((other) => other !== window);
+  }
+  var answeredIn = (place) => inStore((rows) => counted(rows, place));
   var isWaiting = (place) => inStore(async (rows) => !await request(rows.get(keyOf(place))) && Boolean(await anothers(rows, place)));
   var cardOf = async ({ taskId, window }) => inStore(async (_, cards) => (await request(cards.get([taskId, window])))?.signed);
-  var keep = (place, fresh, { adopt = false } = {}) => inStore(async (rows, cards) => {
+  var keep = (place, fresh, { adopt = false, most = 0 } = {}) => inStore(async (rows, cards) => {
     const key = keyOf(place);
     const earlier = await request(rows.get(key));
     if (earlier) return earlier;
-    const counts = adopt && await anothers(rows, place);
+    const isFull = (await counted(rows, place)).length >= most;
+    const counts = adopt && !isFull && await anothers(rows, place);
     if (counts) {
       await request(rows.put(counts, key));
       return counts;
     }
     if (!fresh) return void 0;
+    if (isFull) throw new Refused(SPENT);
     const at = key.slice(0, 2);
     const seen = await request(cards.get(at));
     if (seen && !same(seen.digest, fresh.row.cardDigest)) throw new Refused(OTHER_CARD);
@@ -3827,6 +3885,10 @@
       await change(place, before, { state, marks });
     }
     await change(place, DRAWN, { state: MISSED });
+  }
+  async function keepDestroyed(place) {
+    const { marks } = await find(place) ?? {};
+    for (const before of [ANSWERED, UNSURE]) await change(place, before, { state: DESTROYED, marks });
   }
   var forgetCards = (taskId, window) => inStore(async (_, cards) => {
     for (const [key, { digest: digest2 }] of await entries(cards, allBefore(taskId, window))) {
@@ -3992,14 +4054,16 @@
   var SEED_BYTES = 32;
   var CLOCK = "That time is not the present one by the clock of this device. Nothing was sent. Set the clock right, or load this page again.";
   async function takePart({ task, place, datum, signed, seconds, adopt = false }) {
-    const earlier = await keep(place, null, { adopt });
+    const most = paidWindows(task);
+    const earlier = await keep(place, null, { adopt, most });
     if (earlier) return earlier;
     const { taskId, window } = place;
     if (!isNear(task, window, seconds)) throw new Error(CLOCK);
     const card = await checkCard(signed, { task, taskId, window });
     const slots = await sealSlots(randomize(task, datum), card);
     const row = isSignedTask(task) ? { state: DRAWN, slots: concat(...slots), seed: randomBytes(SEED_BYTES) } : { state: FINAL, report: encodeReport(card.digest, slots, []) };
-    return keep(place, { row: { cardDigest: card.digest, ...row }, signed }, { adopt });
+    const fresh = { row: { cardDigest: card.digest, ...row }, signed };
+    return keep(place, fresh, { adopt, most });
   }
   var request2 = (poll, row) => orEnd(poll.place, async () => tokenRequest(await drawn(poll, row)));
   var finish = (poll, row, answer) => orEnd(poll.place, async () => {
@@ -4046,15 +4110,17 @@
   __export(inclusion_exports, {
     STANDING: () => STANDING,
     lookUp: () => lookUp,
+    marksSize: () => marksSize,
     readResult: () => readResult
   });
   var STANDING = {
     INCLUDED: "Your report is in the batch of this window: the shuffler handed it over, and the analyser signed that it got it. The marks do not show that it was counted.",
     LEFT_OUT: "Your report is not in the batch of this window: the shuffler did not hand it over, although it had said that it has it. Tell who runs the shuffler, and the others.",
     NOT_THERE: "Your report is not in the batch of this window; this machine never got the shuffler's word that it had come.",
-    IN_PART: "A part of your report is in the batch of this window: the shuffler took it apart. Tell who runs the shuffler, and the others.",
+    IN_PART: "A part of your report is in the batch of this window: the shuffler, or somebody on the way to it, took it apart. Tell who runs the shuffler, and the others.",
     DENIED: "The shuffler and the analyser signed different lists of what the batch holds. Publish both, with their signatures: one of the two is not telling the truth.",
-    OTHER_CARD: "The result was made with another card than yours: two cards were signed for this window. Publish both.",
+    OTHER_CARD: "The result was made with another card than yours: two cards were signed for this window, or the analyser shows the batch of another one. Publish both.",
+    DESTROYED: "The shuffler had said that it destroyed the reports of this window, and there is a batch all the same. Tell who runs the shuffler, and the others.",
     NOT_SENT: "Nothing of yours was sent in this window."
   };
   var NOT_GOOD = "What is published is not what both services signed. Load the page again; if that does not help, ask who runs the services.";
@@ -4067,14 +4133,18 @@
     if (document2.task_id !== taskId) throw new Error(NOT_GOOD);
     return document2;
   }
-  async function lookUp({ task }, row, document2, marksFile) {
-    let header;
-    const [cardDigest, marksHash] = [document2.card_digest, document2.marks_sha256];
+  async function headerOf(task, document2) {
     try {
-      header = await readHeader(fromHex(document2.batch_header), task.shuffler_sign_key);
+      const header = await readHeader(fromHex(document2.batch_header), task.shuffler_sign_key);
+      if (header.slots <= task.slots * task.max_batch) return header;
     } catch {
-      throw new Error(NOT_GOOD);
     }
+    throw new Error(NOT_GOOD);
+  }
+  var marksSize = async ({ task }, document2) => marksFileBytes((await headerOf(task, document2)).slots);
+  async function lookUp({ task }, row, document2, marksFile) {
+    const [cardDigest, marksHash] = [document2.card_digest, document2.marks_sha256];
+    const header = await headerOf(task, document2);
     const own = splitMarks(await ownMarks(row, isSignedTask(task)));
     if (!own.length) return STANDING.NOT_SENT;
     const kept = toHex(row.cardDigest);
@@ -4089,6 +4159,7 @@
     if (!same(await sha256(marksFile), header.marksHash) || toHex(file.cardDigest) !== kept) {
       throw new Error(NOT_GOOD);
     }
+    if (row.state === DESTROYED) return STANDING.DESTROYED;
     const found = own.filter((mark) => holds(file.marks, mark)).length;
     if (found === own.length) return STANDING.INCLUDED;
     if (found) return STANDING.IN_PART;
@@ -4110,6 +4181,7 @@
   });
   var ATTEMPTS = 5;
   var MOST_WAIT = 310;
+  var GONE = 410;
   var NEXT = "Take part in the next window";
   var CLOCK2 = "Set this machine's clock right, or wait for the window to begin";
   var USED = "This invitation was used in this window, from another device or by somebody else. Finish there, or take part in the next window";
@@ -4164,8 +4236,9 @@
       await handIn({ ...report, place: late, sending: { ...sending, attempts: 1 } }).catch(() => {
       });
     }
-    let kept = await keep(place, null, { adopt });
+    let kept = await keep(place, null, { adopt, most: paidWindows(task) });
     if (!kept) {
+      await askWhatWasDestroyed(task, place, fetcher);
       const signed = await untilAnswered(200, CARDS2, sending, () => fetcher(`${issuer}/v2/tasks/${taskId}/cards/${window}`, plainly({})));
       kept = await takePart({ task, place, datum, signed, seconds: seconds(), adopt });
     }
@@ -4181,6 +4254,15 @@
     }
     await handIn({ ...report, place });
     return false;
+  }
+  async function askWhatWasDestroyed(task, place, fetcher) {
+    const windows = await answeredIn(place);
+    if (windows.length < paidWindows(task)) return;
+    for (const window of windows) {
+      const path = `/v2/tasks/${place.taskId}/marks/${window}`;
+      const answer = await answered(fetcher(path, plainly({ method: "HEAD" }))).catch(() => ({}));
+      if (answer.status === GONE) await keepDestroyed({ ...place, window });
+    }
   }
   async function handIn({ taskId, pass, place, sending }) {
     await untilAnswered(202, SHUFFLER, sending, async () => {
@@ -4236,7 +4318,7 @@
     let answer;
     try {
       answer = await made;
-      const body = new Uint8Array(await answer.arrayBuffer());
+      const body = await bytesOf(answer, MOST_SHORT);
       const after = answer.headers.get("retry-after") ?? "";
       const seconds = /^[0-9]{1,6}$/.test(after) ? Number(after) : void 0;
       return { status: answer.status, body, seconds };
@@ -4437,8 +4519,8 @@
     const taskId = location.pathname.split("/")[2] ?? "";
     const answer = await fetch(`/v2/tasks/${taskId}`, { credentials: "omit" });
     if (!answer.ok) throw new Error("There is no poll at this address.");
-    const task = await readTask(await answer.arrayBuffer(), taskId);
-    const about = await (await fetch(`/poll/${taskId}/about`)).json();
+    const task = await readTask(await bytesOf(answer), taskId);
+    const about = await documentOf(await fetch(`/poll/${taskId}/about`), MOST_SHORT);
     $("question").textContent = about.question;
     document.title = about.question;
     $("one-host").hidden = !about.one_host;
@@ -4532,7 +4614,7 @@
   async function update(poll) {
     try {
       const answer = await fetch(`/poll/${poll.taskId}/results`, { cache: "no-store" });
-      const published = answer.ok ? await answer.json() : [];
+      const published = answer.ok ? await documentOf(answer, MOST_RESULTS) : [];
       if (!published.length) return;
       const results = await Promise.all(published.map((one) => readResult(poll, one)));
       const result = results.at(-1);
@@ -4583,8 +4665,9 @@
       const kept = await inWindow({ taskId, window: result.window });
       const rows = kept.filter(({ report, marks }) => report || marks);
       if (!rows.length) return "";
+      const most = await marksSize(poll, result);
       const answer = await fetch(`/v2/tasks/${taskId}/marks/${result.window}`, { credentials: "omit" });
-      const file = new Uint8Array(answer.ok ? await answer.arrayBuffer() : []);
+      const file = answer.ok ? await bytesOf(answer, most) : new Uint8Array();
       const said = [];
       for (const row of rows) said.push(await lookUp({ task }, row, result, file));
       return [...new Set(said)].join(" ");
@@ -4597,6 +4680,7 @@
 
   // src/poll.js
   globalThis.smoothdp = {
+    ...answers_exports,
     ...bytes_exports,
     ...fractions_exports,
     ...random_exports,
