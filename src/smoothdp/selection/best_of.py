@@ -1,0 +1,138 @@
+"""The best of a random number of runs of one mechanism: private selection."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+from smoothdp.claims.curves.profile import FunctionProfile, PrivacyProfile
+from smoothdp.claims.neighbours import Neighbours
+from smoothdp.composition.items import Item, read_items
+from smoothdp.composition.laws.around import atoms_around
+from smoothdp.composition.laws.atoms import AtomsLaw
+from smoothdp.composition.laws.grid_pair import grid_pair
+from smoothdp.composition.laws.law import LossLaws
+from smoothdp.errors import IncompatibleClaims, InvalidParameter
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.parameters.numbers import Real
+from smoothdp.selection.chords import Chords
+from smoothdp.selection.counts import RunCount
+from smoothdp.selection.layers import Layers
+from smoothdp.selection.worst_order import WorstOrder
+from smoothdp.sources import Source
+
+# Of the law of a selection, for composition.
+_DEPTH, _N_POINTS = -100.0, 600
+
+
+@dataclass(frozen=True, init=False, eq=False)
+class BestOf:
+    """A mechanism run K times, K random, of which only the run with the best score is published.
+
+    Hyperparameters chosen with the data: each run draws its own (from a law fixed without the
+    data), trains, and scores what came out. If K = 0, nothing is published. With f(s) = E[s^K] and
+    D the profile of one run, score included, a run that beats a share u of all runs under one
+    database and v under the other is published with f'(u) and f'(v) times its density, and
+
+        D_best(E) <= integral of D(E B'(a)) over a from 0 to E[K],
+
+    B the largest convex function with B(f'(u)) <= f'(v) at all type I and II errors that D allows.
+    This is a bound for every score; `profile()` has the cost of the worst score between
+    its lower and upper ends. Better scores cost less, a score of pure chance what one run costs.
+
+    What must hold: K, and whatever shows it (the time of all runs, the energy, a bill), stays
+    secret; it is drawn without the data (`count.draw()`). Score and output of a run are covered by
+    its claim together, and the order of scores is fixed without the data. All other outputs are
+    thrown away, and the runs are independent: no run learns from another.
+
+    Source: proofs/repeat-and-select#1, #2, #5.
+
+    Args:
+        item: a guarantee, mechanism, training run, pair, profile or composition: one run, with
+            its score.
+        count: the law of K: `PoissonCount`, `NegativeBinomialCount` or `FixedCount`.
+
+    Raises:
+        InvalidParameter: a count of another kind, or an item without a profile.
+        IncompatibleClaims: a claim on average over a model.
+
+    >>> import smoothdp as sd
+    >>> search = sd.BestOf(sd.GaussianDP("0.3"), count=sd.PoissonCount(10))
+    >>> print("%.3f, and %.3f for the worst score" % search.profile().epsilon_bounds("1e-6")[::-1])
+    2.389, and 2.388 for the worst score
+    >>> round(sd.compose([search, sd.GaussianDP("0.3")]).epsilon("1e-6"), 2)
+    2.84
+    """
+
+    source: ClassVar[Source] = Source("own", "proofs/repeat-and-select#1, #2, #5")
+    item: Any
+    count: RunCount
+
+    def __init__(self, item: Any, *, count: RunCount) -> None:
+        read, times = read_items([item])[0]
+        if times != 1 or read.average is not None:
+            raise IncompatibleClaims(
+                expected="one mechanism, guarantee, pair or profile of ordinary DP",
+                got=f"{item!r}",
+                remedy="Compose several first; claims on average are not about the best of runs",
+            )
+        if not isinstance(count, RunCount):
+            raise InvalidParameter(
+                expected="the law of the number of runs",
+                got=f"count={count!r}",
+                remedy="Give sd.PoissonCount(10), for example, or sd.NegativeBinomialCount",
+            )
+        object.__setattr__(self, "item", item)
+        object.__setattr__(self, "count", count)
+
+    @cached_property
+    def _base(self) -> Item:
+        return read_items([self.item])[0][0]
+
+    @cached_property
+    def _chords(self) -> Chords:
+        law = atoms_around(self._base).upper
+        assert isinstance(law, AtomsLaw)
+        return Chords.of(law)
+
+    @cached_property
+    def _layers(self) -> Layers:
+        return Layers.of(self._chords, self.count)
+
+    @cached_property
+    def _worst(self) -> WorstOrder:
+        return WorstOrder.of(self._chords, self._base.profile, self.count)
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """The neighbour relation, that of the item."""
+        return self._base.neighbours
+
+    def profile(self) -> PrivacyProfile:
+        """Return the privacy profile of the selection: around that of the worst score."""
+        return FunctionProfile(self._log_delta_bounds, self.neighbours)
+
+    def _log_delta_bounds(self, epsilon: Real) -> LogBounds:
+        some = self.count.log_some
+        upper = min(some.upper, self._layers.log_upper(epsilon))
+        # A score of pure chance publishes one run.
+        chance = self._base.profile.log_delta_bounds(epsilon).lower + some.lower
+        if math.isfinite(chance):
+            chance = math.nextafter(chance, -math.inf)
+        worst = self._worst.log_lower(self._base.profile, epsilon)
+        return LogBounds(min(upper, max(chance, worst)), upper)
+
+    def loss_laws(self) -> LossLaws:
+        """Return laws around that of the privacy loss of the worst score, for composition."""
+        return self._laws
+
+    @cached_property
+    def _laws(self) -> LossLaws:
+        around = grid_pair(self.profile(), log_depth=_DEPTH, n_points=_N_POINTS)
+        return LossLaws(self.neighbours, around)
+
+    def describe(self) -> str:
+        """Return the selection in words."""
+        return f"the best of {self.count.describe()} of {type(self.item).__name__}"
