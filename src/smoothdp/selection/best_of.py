@@ -17,10 +17,11 @@ from smoothdp.composition.laws.law import LossLaws
 from smoothdp.errors import IncompatibleClaims, InvalidParameter
 from smoothdp.exact.logspace.bounds import LogBounds
 from smoothdp.exact.parameters.numbers import Real
+from smoothdp.selection.cells import Cells
 from smoothdp.selection.chords import Chords
 from smoothdp.selection.counts import RunCount
 from smoothdp.selection.layers import Layers
-from smoothdp.selection.worst_order import WorstOrder
+from smoothdp.selection.nested import Nested
 from smoothdp.sources import Source
 
 # Of the law of a selection, for composition.
@@ -102,8 +103,14 @@ class BestOf:
         return Layers.of(self._chords, self.count)
 
     @cached_property
-    def _worst(self) -> WorstOrder:
-        return WorstOrder.of(self._chords, self._base.profile, self.count)
+    def _nested(self) -> Nested:
+        """Both ends by cells: from below, of a law of certain losses."""
+        steepness = self.count.steepness
+        below = atoms_around(self._base).lower
+        if isinstance(below, AtomsLaw) and below.slack.loss > 0:
+            below = grid_pair(self._base.profile, log_depth=_DEPTH, n_points=_N_POINTS).lower
+        found = Cells.below(below, steepness) if isinstance(below, AtomsLaw) else None
+        return Nested(Cells.above(self._chords, steepness), found, self.count)
 
     @property
     def neighbours(self) -> Neighbours:
@@ -115,14 +122,13 @@ class BestOf:
         return FunctionProfile(self._log_delta_bounds, self.neighbours)
 
     def _log_delta_bounds(self, epsilon: Real) -> LogBounds:
-        some = self.count.log_some
-        upper = min(some.upper, self._layers.log_upper(epsilon))
+        some, nested = self.count.log_some, self._nested
+        upper = min(some.upper, self._layers.log_upper(epsilon), nested.log_upper(epsilon))
         # A score of pure chance publishes one run.
         chance = self._base.profile.log_delta_bounds(epsilon).lower + some.lower
         if math.isfinite(chance):
             chance = math.nextafter(chance, -math.inf)
-        worst = self._worst.log_lower(self._base.profile, epsilon)
-        return LogBounds(min(upper, max(chance, worst)), upper)
+        return LogBounds(min(upper, max(chance, nested.log_lower(epsilon))), upper)
 
     def loss_laws(self) -> LossLaws:
         """Return laws around that of the privacy loss of the worst score, for composition."""

@@ -68,7 +68,11 @@ class RunCount(ABC):
 
     @abstractmethod
     def log_weights(self, worse: FloatArray) -> Logs:
-        """Return ln of f'(1 - w) / f'(1) at floats 0 <= w <= 1, each known to 8 u of itself."""
+        """Return ln of f'(1 - w) / f'(1) at floats -1e-10 <= w <= 1, known to 8 u of themselves."""
+
+    @abstractmethod
+    def log_bends(self, worse: FloatArray) -> FloatArray:
+        """Return ln of f'''(1 - w) / f'(1), to 1e-12 of its size; -inf where it is 0."""
 
     @abstractmethod
     def describe(self) -> str:
@@ -132,6 +136,9 @@ class PoissonCount(RunCount):
     def log_weights(self, worse: FloatArray) -> Logs:
         values = -self.mean * worse
         return Logs(values, _ROUNDINGS * np.abs(values))
+
+    def log_bends(self, worse: FloatArray) -> FloatArray:
+        return 2 * math.log(self.mean) - self.mean * worse
 
     def describe(self) -> str:
         """Return the law in words."""
@@ -210,6 +217,12 @@ class NegativeBinomialCount(RunCount):
         values = -float(self.exact_shape + 1) * np.log1p(ratio * worse)
         return Logs(values, _ROUNDINGS * np.abs(values))
 
+    def log_bends(self, worse: FloatArray) -> FloatArray:
+        ratio = float((1 - self.exact_stop) / self.exact_stop)
+        shape = float(self.exact_shape)
+        logs = -(shape + 3) * np.log1p(ratio * worse)
+        return logs + (math.log(shape + 1) + math.log(shape + 2) + 2 * math.log(ratio))
+
     def describe(self) -> str:
         """Return the law in words."""
         stop = exact_text(self.exact_stop)
@@ -281,6 +294,15 @@ class FixedCount(RunCount):
             inherited = (self.runs - 1) * worse / (1 - worse)
             error = _ROUNDINGS * (np.abs(values) + inherited)
         return Logs(values, np.where(worse < 1, error, 0.0))
+
+    def log_bends(self, worse: FloatArray) -> FloatArray:
+        factor = (self.runs - 1) * (self.runs - 2)
+        if factor == 0:
+            return np.full_like(worse, -math.inf)
+        if self.runs == 3:
+            return np.full_like(worse, math.log(factor))
+        with np.errstate(divide="ignore"):
+            return math.log(factor) + (self.runs - 3) * np.log1p(-np.minimum(worse, 1.0))
 
     def describe(self) -> str:
         """Return the law in words."""
