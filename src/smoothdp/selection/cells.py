@@ -19,6 +19,7 @@ _N_LOSSES, _N_DEPTHS = 200, 150
 _N_MERGED = 500
 _LOG_DEPTH = -36.0
 _MOST_PIECES = 400
+_APART = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +53,9 @@ class Cells:
             found = [np.linspace(0.0, end, _N_LOSSES), losses[places]]
             found.append(losses[losses <= end] if losses.size <= _N_LOSSES else losses[:0])
             at = np.unique(np.concatenate(found))
-            at = at[at <= end]
+            # Slopes between points that all but agree would be rounding.
+            apart = np.diff(at, prepend=-1.0) > _APART * end
+            at = at[(at <= end) & apart]
         else:
             at = np.zeros(1)
         values = np.minimum.accumulate(base.log_upper(at))

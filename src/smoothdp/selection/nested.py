@@ -26,6 +26,7 @@ from smoothdp.types import FloatArray, IntArray
 
 _ROUND = 1e-12
 _FARTHEST = 600.0
+_ENDS = (0.5, 0.9, 0.99, 0.999, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,21 +83,39 @@ class Nested:
         lower = [np.exp(each.values - each.error) * (1 - _ROUND) - gap for each in low]
         return np.array(upper), np.array(lower)
 
+    @cached_property
+    def _reach(self) -> FloatArray:
+        """For each cell a float not below the E from which on it gains nothing."""
+        cells = self.above
+        upper, lower = self._weights
+        ratio = np.zeros(cells.p.size)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            inside = [u / np.maximum(v, 0.0) for u, v in zip(*self._within, strict=True)]
+            for rows in (slice(0, -1), slice(1, None)):
+                each = upper[rows, 1:] / np.maximum(lower[rows, 1:], 0.0)
+                each[np.isnan(each)] = 0.0
+                _only_after(each)
+                ratio = np.maximum(ratio, each.max(axis=1))
+            ratio = np.maximum(ratio, np.nan_to_num(np.max(inside, axis=0), nan=0.0, posinf=np.inf))
+            reach = ratio * (cells.p / cells.q) * (1 + 1e-9)
+        return np.where(cells.p > 0, np.where(np.isnan(reach), np.inf, reach), 0.0)
+
     def log_upper(self, epsilon: Real) -> float:
         """Return a float not below ln of the cost of the worst score, for epsilon >= 0."""
-        growth = exp_bounds(epsilon).lower
+        growth = min(exp_bounds(epsilon).lower, math.exp(_FARTHEST))
         cells = self.above
-        p, q = cells.p * (1 + 2 * cells.slip), cells.q * growth
+        rows = np.flatnonzero(self._reach >= growth)
+        p, q = cells.p[rows] * (1 + 2 * cells.slip), cells.q[rows] * growth
         upper, lower = self._weights
-        total = np.zeros(p.size)
-        inside_upper, inside_lower = self._within
+        inside_upper, inside_lower = (each[:, rows] for each in self._within)
         inside = np.max(inside_upper * p - inside_lower * q, axis=0)
-        for rows in (slice(0, -1), slice(1, None)):
-            gain = upper[rows, 1:] * p[:, None]
-            gain -= lower[rows, 1:] * q[:, None]
-            _only_after(gain)
-            total += np.maximum(np.maximum(gain.max(axis=1), inside), 0.0) / 2
-        # A difference of two rounded products, and what q lacks of E^1.
+        before = np.arange(cells.p.size)[None, :] < rows[:, None]
+        total = np.zeros(rows.size)
+        for edge in (rows, rows + 1):
+            gain = upper[edge, 1:] * p[:, None] - lower[edge, 1:] * q[:, None]
+            gain[before] = 0.0
+            total += np.maximum(np.maximum(gain.max(axis=1, initial=0.0), inside), 0.0) / 2
+        # A difference of two rounded products.
         spare = 8 * UNIT_ROUNDOFF * float(np.sum(p[total > 0]) + np.sum(q[total > 0]))
         infinite = cells.infinite * (1 + 2 * cells.slip)
         value = (infinite + math.fsum(total.tolist()) + spare) * (1 + 1e-12)
@@ -119,6 +138,14 @@ class Nested:
             both.append(weights)
         return both[0], both[1]
 
+    @cached_property
+    def _most(self) -> FloatArray:
+        """About the largest f'(u) / f'(v) of each cell."""
+        first, second = self._plain
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = first / second
+        return np.where(np.isnan(ratio), 0.0, ratio).max(axis=1)
+
     def log_lower(self, epsilon: Real) -> float:
         """Return a float not above ln of what one score costs, nearly the worst.
 
@@ -130,17 +157,25 @@ class Nested:
         if cells is None or growth > math.exp(_FARTHEST):
             return -math.inf
         p, q = cells.p, cells.q * growth
+        rows = np.flatnonzero(cells.p * self._most > q)
         first, second = self._plain
-        gain = first * p[:, None] - second * q[:, None]
-        edges = np.argmax(gain, axis=1)
-        chosen = np.flatnonzero(gain[np.arange(p.size), edges] > 0)
-        count = int(chosen[-1]) + 1 if chosen.size else 0
-        # From the inside out, and never before the cells themselves.
-        edges = np.maximum(np.maximum.accumulate(edges[:count][::-1])[::-1], count - 1) + 1
-        value = self._gained(edges, p[:count], q[:count])
-        if value <= 0:
+        gain = first[rows] * p[rows, None] - second[rows] * q[rows, None]
+        edges = np.zeros(p.size, dtype=np.int64)
+        gains = np.zeros(p.size)
+        if rows.size:
+            edges[rows] = np.argmax(gain, axis=1)
+            gains[rows] = np.maximum(gain.max(axis=1), 0.0)
+        best = self._gained(edges[:0], p[:0], q[:0])
+        # The event whose runs count ends at one of these cells.
+        running = np.cumsum(gains)
+        for share in _ENDS:
+            count = int(np.searchsorted(running, share * running[-1])) + 1 if rows.size else 0
+            # From the inside out, and never before the cells themselves.
+            until = np.maximum(np.maximum.accumulate(edges[:count][::-1])[::-1], count - 1) + 1
+            best = max(best, self._gained(until, p[:count], q[:count]))
+        if best <= 0:
             return -math.inf
-        return math.log(value) + self.count.log_mean.lower - 1e-14 * (1 + abs(math.log(value)))
+        return math.log(best) + self.count.log_mean.lower - 1e-14 * (1 + abs(math.log(best)))
 
     def _gained(self, edges: IntArray, p: FloatArray, q: FloatArray) -> float:
         """Return a float not above what the first cells gain, each with the others up to an edge.
