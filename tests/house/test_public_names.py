@@ -32,6 +32,7 @@ ROOMS = (
     "planning",
     "queries",
     "report",
+    "selection",
     "shuffle",
     "smoothed",
     "tables",
