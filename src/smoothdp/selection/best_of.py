@@ -61,8 +61,9 @@ class BestOf:
 
     >>> import smoothdp as sd
     >>> search = sd.BestOf(sd.GaussianDP("0.3"), count=sd.PoissonCount(10))
-    >>> print("%.3f, and %.3f for the worst score" % search.profile().epsilon_bounds("1e-6")[::-1])
-    2.389, and 2.388 for the worst score
+    >>> lower, upper = search.profile().epsilon_bounds("1e-6")
+    >>> print(f"at most {upper:.3f}, and at least {lower:.3f} for the worst score")
+    at most 2.388, and at least 2.386 for the worst score
     >>> round(sd.compose([search, sd.GaussianDP("0.3")]).epsilon("1e-6"), 2)
     2.84
     """

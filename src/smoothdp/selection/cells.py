@@ -11,15 +11,16 @@ import numpy as np
 from smoothdp.composition.laws.atoms import AtomsLaw
 from smoothdp.composition.laws.grid_pair import Knots, upper_law
 from smoothdp.selection.chords import Chords
-from smoothdp.types import FloatArray
+from smoothdp.types import FloatArray, IntArray
 
 _FINEST = 1 / 300
 _SHARE = 0.04
 _N_LOSSES, _N_DEPTHS = 200, 150
-_N_MERGED = 500
+_N_MERGED = 600
 _LOG_DEPTH = -36.0
-_MOST_PIECES = 400
+_MOST_PIECES, _MOST_CELLS = 400, 1200
 _APART = 1e-7
+_NOTHING = 1e-15
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +55,8 @@ class Cells:
             found.append(losses[losses <= end] if losses.size <= _N_LOSSES else losses[:0])
             at = np.unique(np.concatenate(found))
             # Slopes between points that all but agree would be rounding.
-            apart = np.diff(at, prepend=-1.0) > _APART * end
-            at = at[(at <= end) & apart]
+            apart = (np.diff(at, prepend=-1.0) > _APART * end) & (at < end * (1 - _APART))
+            at = np.append(at[apart], end)
         else:
             at = np.zeros(1)
         values = np.minimum.accumulate(base.log_upper(at))
@@ -75,9 +76,8 @@ class Cells:
         order = np.argsort(-law.losses, kind="stable")
         p = np.exp(law.log_masses[order])
         q = np.exp(law.log_masses[order] - law.losses[order])
-        if merged and p.size > 2 * _N_MERGED:
-            starts = np.arange(0, p.size, -(-p.size // _N_MERGED))
-            p, q = np.add.reduceat(p, starts), np.add.reduceat(q, starts)
+        if merged:
+            p, q = _merged(p, q)
         infinite = math.exp(log_infinite) if log_infinite > -math.inf else 0.0
         p, q = _split(p, q, steepness)
         # Of masses: exp, and the division of an atom, which leaves its ratio as it is.
@@ -106,18 +106,33 @@ class Cells:
         return rest + np.concatenate([np.cumsum(self.q[::-1])[::-1], [0.0]])
 
 
+def _merged(p: FloatArray, q: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Join neighbours, those far out first: what an observer does who sees less."""
+    first = int(np.searchsorted(np.cumsum(p), _NOTHING))
+    last = p.size - int(np.searchsorted(np.cumsum(q[::-1]), _NOTHING))
+    if last - first <= _N_MERGED:
+        return p, q
+    inner = np.arange(first, last, -(-(last - first) // _N_MERGED))
+    starts = np.unique(np.concatenate([[0], inner, [min(last, p.size - 1)]]))
+    return np.add.reduceat(p, starts), np.add.reduceat(q, starts)
+
+
 def _split(p: FloatArray, q: FloatArray, steepness: float) -> tuple[FloatArray, FloatArray]:
     """Divide atoms so that cells are small, and smaller near both ends, as far as that matters."""
     unit = 1.0 / max(1.0, steepness)
-    pieces_p: list[FloatArray] = []
-    pieces_q: list[FloatArray] = []
-    ends = np.minimum(np.cumsum(p), np.cumsum(p[::-1])[::-1])
-    ends = np.minimum(ends, np.minimum(np.cumsum(q), np.cumsum(q[::-1])[::-1]))
-    for mass_p, mass_q, end in zip(p.tolist(), q.tolist(), ends.tolist(), strict=True):
-        mass = max(mass_p, mass_q)
-        # `end` includes the atom itself: a large atom at an end has its own small pieces there.
-        finest = min(_FINEST, _SHARE * (max(0.0, end - mass) + unit))
-        number = min(_MOST_PIECES, max(1, math.ceil(mass / finest)))
-        pieces_p.append(np.full(number, mass_p / number))
-        pieces_q.append(np.full(number, mass_q / number))
-    return np.concatenate(pieces_p), np.concatenate(pieces_q)
+    share = _SHARE
+    while True:
+        pieces = np.maximum(_pieces(p, unit, share), _pieces(q, unit, share))
+        if pieces.sum() <= max(_MOST_CELLS, 2 * p.size):
+            break
+        share *= 1.5
+    return np.repeat(p / pieces, pieces), np.repeat(q / pieces, pieces)
+
+
+def _pieces(masses: FloatArray, unit: float, share: float) -> IntArray:
+    """Return into how many pieces each atom goes."""
+    both = np.cumsum(masses), np.cumsum(masses[::-1])[::-1]
+    # Without the atom itself: a large one at an end has small pieces there.
+    ends = np.maximum(np.minimum(*both) - masses, 0.0)
+    finest = np.minimum(_FINEST * share / _SHARE, share * (ends + unit))
+    return np.clip(np.ceil(masses / finest), 1, _MOST_PIECES).astype(np.int64)

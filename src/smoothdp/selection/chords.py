@@ -48,7 +48,8 @@ class Chords:
         logs, _, error = log_sticks(law.log_masses, law.losses, law.log_infinite.upper, mesh)
         slack = law.slack
         losses = np.nextafter(mesh + slack.loss, math.inf) if slack.loss else mesh
-        return cls(losses, np.minimum(np.nextafter(logs + (error + slack.mass), math.inf), 0.0))
+        raised = np.minimum(np.nextafter(logs + (error + slack.mass), math.inf), 0.0)
+        return cls(losses, np.where(np.isneginf(logs), -math.inf, raised))
 
     def log_upper(self, epsilons: FloatArray) -> FloatArray:
         """Return floats not below ln D at epsilons of any sign; at -inf D is 1."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.balls.balls import ball, enclose, log_bounds, precision
+from smoothdp.exact.balls.balls import ball, enclose, log_bounds, precision, round_up
 from smoothdp.exact.balls.special import Ball
 from smoothdp.exact.logspace.bounds import LOG_ONE, UNIT_ROUNDOFF, LogBounds
 from smoothdp.exact.parameters.numbers import (
@@ -69,6 +69,20 @@ class RunCount(ABC):
     @abstractmethod
     def log_weights(self, worse: FloatArray) -> Logs:
         """Return ln of f'(1 - w) / f'(1) at floats -1e-10 <= w <= 1, known to 8 u of themselves."""
+
+    def pure_epsilon(self, epsilon: float) -> float:
+        """Return a float not below the pure epsilon of the best run, if each has this one.
+
+        >>> round(PoissonCount(10).pure_epsilon(1.0), 6)
+        5.621172
+        """
+        with precision(_BITS):
+            one = ball(Fraction(epsilon))
+            return round_up(one + self._gain(one))
+
+    @abstractmethod
+    def _gain(self, epsilon: Ball) -> Ball:
+        """Return the largest ln f'(u) / f'(v) where one run is pure DP (#2)."""
 
     @abstractmethod
     def log_bends(self, worse: FloatArray) -> FloatArray:
@@ -139,6 +153,9 @@ class PoissonCount(RunCount):
 
     def log_bends(self, worse: FloatArray) -> FloatArray:
         return 2 * math.log(self.mean) - self.mean * worse
+
+    def _gain(self, epsilon: Ball) -> Ball:
+        return ball(self.exact_mean) * (epsilon / 2).tanh()
 
     def describe(self) -> str:
         """Return the law in words."""
@@ -223,6 +240,10 @@ class NegativeBinomialCount(RunCount):
         logs = -(shape + 3) * np.log1p(ratio * worse)
         return logs + (math.log(shape + 1) + math.log(shape + 2) + 2 * math.log(ratio))
 
+    def _gain(self, epsilon: Ball) -> Ball:
+        stop, growth = ball(self.exact_stop), epsilon.exp()
+        return ball(self.exact_shape + 1) * ((growth + stop) / (1 + stop * growth)).log()
+
     def describe(self) -> str:
         """Return the law in words."""
         stop = exact_text(self.exact_stop)
@@ -303,6 +324,9 @@ class FixedCount(RunCount):
             return np.full_like(worse, math.log(factor))
         with np.errstate(divide="ignore"):
             return math.log(factor) + (self.runs - 3) * np.log1p(-np.minimum(worse, 1.0))
+
+    def _gain(self, epsilon: Ball) -> Ball:
+        return (self.runs - 1) * epsilon
 
     def describe(self) -> str:
         """Return the law in words."""

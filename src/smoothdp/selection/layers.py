@@ -3,7 +3,7 @@
 A run of which a share u of all runs is worse under one database, and v under the other, is
 selected with densities f'(u) and f'(v). With B convex and B(f'(u)) <= f'(v) wherever (u, v) can
 be, the selection has at E at most the integral of D(E B'(a)) over a from 0 to f'(1)
-(proofs/repeat-and-select#1). Here B is a polygon: weights and slopes.
+(proofs/repeat-and-select#1). Here B is a polygon: weights and slopes (#4).
 """
 
 from __future__ import annotations
@@ -25,22 +25,24 @@ _SMALL_SHARE, _SMALLEST_SHARE = 1e-8, 1e-40
 # Next to a corner of the curve the cells are this narrow, if there are few corners.
 _NEAR = 1e-7
 _FEW = 200
-_TINY = 1e-300
+_TINY, _SMALL = 1e-300, 1e-100
 _LOOSE = 300.0
 _U = UNIT_ROUNDOFF
 
 
 @dataclass(frozen=True, eq=False)
 class Layers:
-    """Weights that add up to about 1, and what is added to epsilon: D_sel(e) <= E[K] sum w D(e + s).
+    """Weights that add up to 1, and shifts of epsilon: D_best(e) <= E[K] sum w D(e + s).
 
     Attributes:
+        last: the epsilon from which on D_best is 0, inf if there is none.
         weights: floats not below the truth.
         shifts: rising floats, not above the truth; -inf where D counts as 1.
     """
 
     base: Chords
     log_mean: float
+    last: float
     weights: FloatArray
     shifts: FloatArray
 
@@ -55,12 +57,18 @@ class Layers:
         # of `most` that is not the least one by rounding.
         low = np.exp(log_low)
         error = low * (np.expm1(np.minimum(_LOOSE * low_error, 1.0)) * 2 + 16 * _U)
-        low = np.maximum(low - error - _gaps(shares, low, error), 0.0)
-        return cls(base, count.log_mean.upper, *_slopes(high[::-1], low[::-1]))
+        low = _lowered(shares, low, error)
+        last = math.inf
+        if base.logs[-1] == -math.inf:
+            # One run is pure DP, and so is the best of them.
+            last = count.pure_epsilon(float(base.losses[-1]))
+        return cls(base, count.log_mean.upper, last, *_slopes(high[::-1], low[::-1]))
 
     def log_upper(self, epsilon: Real) -> float:
-        """Return a float not below ln D_sel(epsilon), for epsilon >= 0."""
+        """Return a float not below ln D_best(epsilon), for epsilon >= 0."""
         at = real_bounds(epsilon).lower
+        if at >= self.last:
+            return -math.inf
         with np.errstate(invalid="ignore"):
             asked = np.nextafter(at + self.shifts, -math.inf)
         asked[self.shifts == -math.inf] = -math.inf
@@ -89,29 +97,33 @@ def _shares(base: Chords, count: RunCount) -> FloatArray:
     return shares[(shares >= 0) & (shares <= 1)]
 
 
-def _gaps(shares: FloatArray, low: FloatArray, error: FloatArray) -> FloatArray:
-    """Return how far a convex function can be below its chords, on the cells at each point.
+def _lowered(shares: FloatArray, low: FloatArray, error: FloatArray) -> FloatArray:
+    """Return values at the points such that a convex B below them is below f'(v) in between.
 
-    On a cell of width d between chords of slopes c and c' it is at most d (c' - c) / 4; and at
-    most what it falls by.
+    On a cell of width d between chords of slopes c and c', a convex function is at most
+    d (c' - c) / 4 below its chord: both ends are lowered by that. Where that leaves nothing, B at
+    the upper end is not above the value at the lower one (proofs/repeat-and-select#4).
     """
     widths = np.diff(shares)
     slopes = np.diff(low) / widths
     slips = (error[1:] + error[:-1]) / widths
-    falls = (low[:-1] - low[1:]) + error[:-1] + error[1:]
-    gaps = np.maximum(falls, 0.0)
     bend = (slopes[2:] + slips[2:]) - (slopes[:-2] - slips[:-2])
-    gaps[1:-1] = np.minimum(
-        gaps[1:-1], widths[1:-1] * np.maximum(bend, 0.0) / 4 + error[1:-2] + error[2:-1]
-    )
+    gaps = np.full(widths.size, math.inf)
+    gaps[1:-1] = widths[1:-1] * np.maximum(bend, 0.0) / 4 * (1 + 16 * _U) + error[1:-2]
+    gaps[1:-1] += error[2:-1]
+    curved = gaps + error[1:] < low[1:]
+    # `shares` rise, and f'(v) falls along them.
+    falls = low[:-1] - low[1:] + error[1:]
     worst = np.zeros(shares.size)
-    worst[:-1] = gaps
-    worst[1:] = np.maximum(worst[1:], gaps)
-    return worst * (1 + 16 * _U)
+    worst[:-1] = np.where(curved, np.minimum(gaps, 1e300), falls)
+    worst[1:] = np.maximum(worst[1:], np.where(curved, gaps, 0.0))
+    return np.maximum(low - error - worst - 4 * _U * low, 0.0)
 
 
 def _slopes(at: FloatArray, value: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the widths and ln of the slopes of a convex polygon from (0, 0), below the points."""
+    # Products of smaller numbers than these would underflow.
+    value = np.where(at < _SMALL, 0.0, value)
     x = np.concatenate([[0.0], at]).tolist()
     y = np.concatenate([[0.0], value]).tolist()
     kept: list[int] = []

@@ -89,7 +89,7 @@ class Nested:
         cells = self.above
         upper, lower = self._weights
         ratio = np.zeros(cells.p.size)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             inside = [u / np.maximum(v, 0.0) for u, v in zip(*self._within, strict=True)]
             for rows in (slice(0, -1), slice(1, None)):
                 each = upper[rows, 1:] / np.maximum(lower[rows, 1:], 0.0)
@@ -142,9 +142,10 @@ class Nested:
     def _most(self) -> FloatArray:
         """About the largest f'(u) / f'(v) of each cell."""
         first, second = self._plain
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             ratio = first / second
-        return np.where(np.isnan(ratio), 0.0, ratio).max(axis=1)
+        most: FloatArray = np.where(np.isnan(ratio), 0.0, ratio).max(axis=1)
+        return most
 
     def log_lower(self, epsilon: Real) -> float:
         """Return a float not above ln of what one score costs, nearly the worst.

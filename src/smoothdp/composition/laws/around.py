@@ -21,7 +21,7 @@ def atoms_around(item: Item) -> LossBracket:
     >>> from smoothdp.composition.items import read_items
     >>> law = atoms_around(read_items([PureDP(1)])[0][0]).upper
     >>> isinstance(law, AtomsLaw) and law.losses.tolist()
-    [-1.0, 1.0]
+    [1.0, -1.0]
     """
     laws = item.laws
     if laws is not None:
