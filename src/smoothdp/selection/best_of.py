@@ -13,7 +13,7 @@ from smoothdp.composition.items import Item, read_items
 from smoothdp.composition.laws.around import atoms_around
 from smoothdp.composition.laws.atoms import AtomsLaw
 from smoothdp.composition.laws.grid_pair import grid_pair
-from smoothdp.composition.laws.law import LossLaws
+from smoothdp.composition.laws.law import LossBracket, LossLaws
 from smoothdp.errors import IncompatibleClaims, InvalidParameter
 from smoothdp.exact.logspace.bounds import LogBounds
 from smoothdp.exact.parameters.numbers import Real
@@ -24,8 +24,9 @@ from smoothdp.selection.layers import Layers
 from smoothdp.selection.nested import Nested
 from smoothdp.sources import Source
 
-# Of the law of a selection, for composition.
-_DEPTH, _N_POINTS = -100.0, 600
+# ln of the least delta that is told apart, and points: of one run, and of the selection.
+_RUN_DEPTH, _N_RUN_POINTS = -100.0, 1600
+_DEPTH, _N_POINTS = -90.0, 500
 
 
 @dataclass(frozen=True, init=False, eq=False)
@@ -63,7 +64,7 @@ class BestOf:
     >>> search = sd.BestOf(sd.GaussianDP("0.3"), count=sd.PoissonCount(10))
     >>> lower, upper = search.profile().epsilon_bounds("1e-6")
     >>> print(f"at most {upper:.3f}, and at least {lower:.3f} for the worst score")
-    at most 2.388, and at least 2.386 for the worst score
+    at most 2.389, and at least 2.386 for the worst score
     >>> round(sd.compose([search, sd.GaussianDP("0.3")]).epsilon("1e-6"), 2)
     2.84
     """
@@ -94,10 +95,14 @@ class BestOf:
         return read_items([self.item])[0][0]
 
     @cached_property
+    def _around(self) -> LossBracket:
+        """Laws of one run, of finitely many losses, above and below."""
+        return atoms_around(self._base, log_depth=_RUN_DEPTH, n_points=_N_RUN_POINTS)
+
+    @cached_property
     def _chords(self) -> Chords:
-        law = atoms_around(self._base).upper
-        assert isinstance(law, AtomsLaw)
-        return Chords.of(law)
+        assert isinstance(self._around.upper, AtomsLaw)
+        return Chords.of(self._around.upper)
 
     @cached_property
     def _layers(self) -> Layers:
@@ -107,7 +112,7 @@ class BestOf:
     def _nested(self) -> Nested:
         """Both ends by cells: from below, of a law of certain losses."""
         steepness = self.count.steepness
-        below = atoms_around(self._base).lower
+        below = self._around.lower
         if isinstance(below, AtomsLaw) and below.slack.loss > 0:
             below = grid_pair(self._base.profile, log_depth=_DEPTH, n_points=_N_POINTS).lower
         found = Cells.below(below, steepness) if isinstance(below, AtomsLaw) else None

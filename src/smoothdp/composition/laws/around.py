@@ -8,14 +8,15 @@ from smoothdp.composition.laws.atoms import AtomsLaw
 from smoothdp.composition.laws.grid_pair import grid_pair
 from smoothdp.composition.laws.law import LossBracket
 
-# ln of the delta down to which a profile is turned into atoms, and how many.
-_DEPTH = -120.0
-_N_POINTS = 4000
 _N_POINTS_OF_COMPOSITIONS = 400
 
 
-def atoms_around(item: Item) -> LossBracket:
+def atoms_around(item: Item, *, log_depth: float = -120.0, n_points: int = 4000) -> LossBracket:
     """Return atoms of the item's symmetric law, or around it.
+
+    Args:
+        log_depth: ln of the delta down to which a profile is turned into atoms.
+        n_points: how many points of it; fewer of a composition.
 
     >>> from smoothdp.claims import PureDP
     >>> from smoothdp.composition.items import read_items
@@ -31,6 +32,6 @@ def atoms_around(item: Item) -> LossBracket:
     composed = isinstance(item.profile, ComposedProfile)
     return grid_pair(
         item.profile,
-        log_depth=_DEPTH,
-        n_points=_N_POINTS_OF_COMPOSITIONS if composed else _N_POINTS,
+        log_depth=log_depth,
+        n_points=min(n_points, _N_POINTS_OF_COMPOSITIONS) if composed else n_points,
     )
