@@ -88,6 +88,7 @@ PARTS = {
     "ParameterSpec",
     "Query",
     "Replaced",
+    "RunCount",
     "ShuffleProtocol",
     "Spending",
     "Statistic",

@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from typing import Any
 
 import mpmath
 import numpy as np
@@ -18,6 +19,7 @@ from smoothdp.exact.random.walked import walked
 
 Law = tuple[Fraction, ...]
 Generating = Callable[[float], float]
+InBig = Callable[[Any], Any]
 
 
 def fractions(*counts: int) -> Law:
@@ -180,7 +182,7 @@ def test_nested_intervals_exactly() -> None:
 def test_laws_of_the_number_of_runs() -> None:
     mpmath.mp.dps = 40
     g, h = mpmath.mpf("0.1"), mpmath.mpf("2.5")
-    laws = [
+    laws: list[tuple[sd.selection.RunCount, InBig]] = [
         (sd.PoissonCount("2.5"), lambda s: mpmath.exp(h * (s - 1))),
         (
             sd.NegativeBinomialCount("2.5", stop="0.1"),
@@ -216,7 +218,7 @@ def test_pure_claims() -> None:
     mpmath.mp.dps = 60
     one = mpmath.mpf(1)
     high, low = mpmath.e / (1 + mpmath.e), 1 / (1 + mpmath.e)
-    cases: list[tuple[sd.selection.RunCount, Callable[[mpmath.mpf], mpmath.mpf], float]] = [
+    cases: list[tuple[sd.selection.RunCount, InBig, float]] = [
         (sd.PoissonCount(10), lambda s: mpmath.exp(10 * (s - 1)), 1 + 10 * math.tanh(0.5)),
         (
             sd.NegativeBinomialCount(1, stop="0.1"),

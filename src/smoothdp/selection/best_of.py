@@ -49,7 +49,7 @@ class BestOf:
     its claim together, and the order of scores is fixed without the data. All other outputs are
     thrown away, and the runs are independent: no run learns from another.
 
-    Source: proofs/repeat-and-select#1, #2, #5.
+    Source: proofs/repeat-and-select#1 (shifted profiles), #3 (nested intervals), #5, #7.
 
     Args:
         item: a guarantee, mechanism, training run, pair, profile or composition: one run, with
@@ -69,7 +69,7 @@ class BestOf:
     2.84
     """
 
-    source: ClassVar[Source] = Source("own", "proofs/repeat-and-select#1, #2, #5")
+    source: ClassVar[Source] = Source("own", "proofs/repeat-and-select#1, #3, #5")
     item: Any
     count: RunCount
 

@@ -1,4 +1,7 @@
-"""A law of the loss in small cells, the largest likelihood ratio first."""
+"""A law of the loss in small cells, the largest likelihood ratio first.
+
+The bounds of proofs/repeat-and-select#4 and #5 are sums over them.
+"""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from smoothdp.exact.parameters.numbers import (
 )
 from smoothdp.exact.random.entropy import Entropy, SystemRandom
 from smoothdp.exact.random.walked import walked
+from smoothdp.sources import Source
 from smoothdp.types import FloatArray
 
 _BITS = 192
@@ -99,7 +100,8 @@ class RunCount(ABC):
     def draw(self, *, rng: Entropy | None = None) -> int:
         """Return a number of runs, with exactly this law.
 
-        It must not become known, nor may anything that shows it, such as the time of all runs.
+        It must not become known, nor may anything that shows it, such as the time of all runs
+        (proofs/repeat-and-select#6, #7).
 
         Args:
             rng: bits of the operating system (default); seeded ones in tests only.
@@ -111,7 +113,7 @@ class RunCount(ABC):
 class PoissonCount(RunCount):
     """A Poisson number of runs: f(s) = e^(m (s - 1)). With probability e^-m nothing runs.
 
-    Source: Papernot, Steinke 2022, Theorem 6 (the law); proofs/repeat-and-select#2.
+    Source: Papernot, Steinke 2022 (the law); proofs/repeat-and-select#2.
 
     Args:
         mean: m > 0.
@@ -125,6 +127,7 @@ class PoissonCount(RunCount):
     [9, 10, 13, 11]
     """
 
+    source: ClassVar[Source] = Source("papernot-steinke", "a Poisson number of repetitions")
     exact_mean: Fraction
 
     def __init__(self, mean: Parameter) -> None:
@@ -178,7 +181,7 @@ class NegativeBinomialCount(RunCount):
     stopping rate; f'(s) to (1 - (1 - g) s)^-(h + 1). Shape 1 is the geometric law: stop after each
     run with probability g. Shape 0 is the logarithmic law.
 
-    Source: Liu, Talwar 2019; Papernot, Steinke 2022, Definition 1; proofs/repeat-and-select#2.
+    Source: Liu, Talwar 2019; Papernot, Steinke 2022 (the law); proofs/repeat-and-select#2.
 
     Args:
         shape: h in (-1, 1e6].
@@ -193,6 +196,7 @@ class NegativeBinomialCount(RunCount):
     3.909
     """
 
+    source: ClassVar[Source] = Source("papernot-steinke", "truncated negative binomial law")
     exact_shape: Fraction
     exact_stop: Fraction
 
@@ -287,6 +291,7 @@ class FixedCount(RunCount):
     5
     """
 
+    source: ClassVar[Source] = Source("own", "proofs/repeat-and-select#2")
     runs: int
 
     def __init__(self, runs: int) -> None:

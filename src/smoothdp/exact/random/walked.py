@@ -16,7 +16,7 @@ _GUARD_BITS = 64
 def walked(masses: Callable[[], Iterator[tuple[int, arb]]], rng: Entropy) -> int:
     """Return k with exactly P(K = k): the first k whose running sum exceeds a uniform number.
 
-    The cost is about k. The uniform number U in [0, 1) is known to some bits; they are doubled,
+    The cost is about k (proofs/repeat-and-select#6). The uniform number U in [0, 1) is known to some bits; they are doubled,
     and the walk begins anew, where they do not decide. K is inf {k : U < P(K <= k)}.
 
     Args:
