@@ -13,7 +13,7 @@ from smoothdp.composition.items import Item, read_items
 from smoothdp.composition.laws.around import atoms_around
 from smoothdp.composition.laws.atoms import AtomsLaw
 from smoothdp.composition.laws.grid_pair import grid_pair
-from smoothdp.composition.laws.law import LossBracket, LossLaws
+from smoothdp.composition.laws.law import LossBracket
 from smoothdp.errors import IncompatibleClaims, InvalidParameter
 from smoothdp.exact.logspace.bounds import LogBounds
 from smoothdp.exact.parameters.numbers import Real
@@ -24,9 +24,8 @@ from smoothdp.selection.layers import Layers
 from smoothdp.selection.nested import Nested
 from smoothdp.sources import Source
 
-# ln of the least delta that is told apart, and points: of one run, and of the selection.
-_RUN_DEPTH, _N_RUN_POINTS = -100.0, 1600
-_DEPTH, _N_POINTS = -90.0, 500
+# ln of the least delta of one run that is told apart, and points of its profile.
+_DEPTH, _N_POINTS = -100.0, 1600
 
 
 @dataclass(frozen=True, init=False, eq=False)
@@ -97,7 +96,7 @@ class BestOf:
     @cached_property
     def _around(self) -> LossBracket:
         """Laws of one run, of finitely many losses, above and below."""
-        return atoms_around(self._base, log_depth=_RUN_DEPTH, n_points=_N_RUN_POINTS)
+        return atoms_around(self._base, log_depth=_DEPTH, n_points=_N_POINTS)
 
     @cached_property
     def _chords(self) -> Chords:
@@ -135,15 +134,6 @@ class BestOf:
         if math.isfinite(chance):
             chance = math.nextafter(chance, -math.inf)
         return LogBounds(min(upper, max(chance, nested.log_lower(epsilon))), upper)
-
-    def loss_laws(self) -> LossLaws:
-        """Return laws around that of the privacy loss of the worst score, for composition."""
-        return self._laws
-
-    @cached_property
-    def _laws(self) -> LossLaws:
-        around = grid_pair(self.profile(), log_depth=_DEPTH, n_points=_N_POINTS)
-        return LossLaws(self.neighbours, around)
 
     def describe(self) -> str:
         """Return the selection in words."""

@@ -16,8 +16,9 @@ _GUARD_BITS = 64
 def walked(masses: Callable[[], Iterator[tuple[int, arb]]], rng: Entropy) -> int:
     """Return k with exactly P(K = k): the first k whose running sum exceeds a uniform number.
 
-    The cost is about k (proofs/repeat-and-select#6). The uniform number U in [0, 1) is known to some bits; they are doubled,
-    and the walk begins anew, where they do not decide. K is inf {k : U < P(K <= k)}.
+    The cost is about k. The uniform number U in [0, 1) is known to some bits; they are doubled,
+    and the walk begins anew, where they do not decide. K is inf {k : U < P(K <= k)}
+    (proofs/repeat-and-select#6).
 
     Args:
         masses: yields k and a ball around P(K = k) at the present precision, k rising; the masses
