@@ -12,6 +12,8 @@ import pytest
 from scipy.special import ndtr
 
 import smoothdp as sd
+from smoothdp.selection.cells import Cells
+from smoothdp.selection.nested import Nested
 from smoothdp.types import FloatArray
 
 Generating = Callable[[FloatArray], FloatArray]
@@ -180,3 +182,56 @@ def test_refused() -> None:
     for runs in (0, 1.5, True):
         with pytest.raises(sd.errors.InvalidParameter):
             sd.FixedCount(runs)  # type: ignore[arg-type]
+
+
+def coarse(count: sd.selection.RunCount) -> Nested:
+    """Cells so large that what lies between their edges matters."""
+    p, q = np.array([0.35, 0.3, 0.2, 0.15]), np.array([0.1, 0.2, 0.3, 0.4])
+    cells = Cells(p, q, 0.0, 0.0)
+    return Nested(cells, cells, count)
+
+
+def test_weights_between_the_edges_of_cells() -> None:
+    """Interpolated, they are above f'(u) and below f'(v) everywhere in every cell."""
+    rng = np.random.default_rng(4)
+    counts = [count for count, _ in CASES] + [sd.NegativeBinomialCount(0, stop="0.2")]
+    for count in counts:
+        nested = coarse(count)
+        upper, lower = nested._weights
+        tops, rights = nested.above.above_p, nested.above.above_q
+        for _ in range(200):
+            i, j = sorted(rng.choice(4, 2, replace=False).tolist())
+            s, t = rng.random(2)
+            shares = np.outer([1 - s, s], [1 - t, t])
+            u = np.dot([1 - t, t], tops[j : j + 2]) - np.dot([1 - s, s], tops[i : i + 2])
+            v = np.dot([1 - t, t], rights[j : j + 2]) - np.dot([1 - s, s], rights[i : i + 2])
+            high, low = (
+                float((each[i : i + 2, j : j + 2] * shares).sum()) for each in (upper, lower)
+            )
+            weight = np.exp(count.log_weights(np.array([1 - u, 1 - v])).values)
+            assert weight[0] <= high + 1e-12
+            assert low <= weight[1] + 1e-12
+
+
+MILD: list[tuple[sd.selection.RunCount, Generating]] = [
+    (sd.PoissonCount(2), lambda s: np.exp(2 * (s - 1))),
+    (sd.NegativeBinomialCount(1, stop="0.5"), lambda s: 0.5 * s / (1 - 0.5 * s)),
+    (sd.FixedCount(3), lambda s: s**3),
+]
+
+
+@pytest.mark.parametrize(("count", "f"), MILD)
+def test_what_an_order_of_cells_gains(count: sd.selection.RunCount, f: Generating) -> None:
+    """From below: at most the rise of f over each cell less E times that under the other law."""
+    nested = coarse(count)
+    p, q, growth = nested.above.p, nested.above.q, 1.2
+    edges = np.array([4, 3, 3])
+    mine = nested._gained(edges, p[:3], growth * q[:3]) * count.mean
+    truth = 0.0
+    for i, edge in enumerate(edges.tolist()):
+        rises = []
+        for masses in (p, q):
+            ends = np.array([masses[i:edge].sum(), masses[i + 1 : edge].sum()])
+            rises.append(float(f(ends[:1])[0] - f(ends[1:])[0]))
+        truth += max(0.0, rises[0] - growth * rises[1])
+    assert 0.5 * truth < mine <= truth

@@ -162,8 +162,9 @@ def test_nested_intervals_exactly() -> None:
     n = 20
     p = [0.6 / n] * n + [0.3 / n] * n + [0.1 / n] * n
     q = [0.2 / n] * n + [0.3 / n] * n + [0.5 / n] * n
-    f, f1, growth = (lambda s: s**4), (lambda s: 4 * s**3), 1.5
-    bound = nested_bound(p, q, f1, growth)
+    f: Generating = lambda s: s**4  # noqa: E731
+    growth = 1.5
+    bound = nested_bound(p, q, lambda s: 4 * s**3, growth)
 
     def cost(order: list[int]) -> float:
         u = v = total = 0.0
