@@ -40,8 +40,10 @@ class BestOf:
         D_best(E) <= integral of D(E B'(a)) over a from 0 to E[K],
 
     B the largest convex function with B(f'(u)) <= f'(v) at all type I and II errors that D allows.
-    This is a bound for every score; `profile()` has the cost of the worst score between
-    its lower and upper ends. Better scores cost less, a score of pure chance what one run costs.
+    Where it is smaller, another bound counts: with G the largest power at each type I error,
+    G(0) E[K] and the integral over x of the largest of (f'(G(y) - G(x)) G'(x) - E f'(y - x))_+
+    over y >= x. Both are bounds for every score. The lower ends of `profile()` are what one bad
+    score costs, of a run that attains D; a score of pure chance costs less than one run.
 
     What must hold: K, and whatever shows it (the time of all runs, the energy, a bill), stays
     secret; it is drawn without the data (`count.draw()`). Score and output of a run are covered by
@@ -65,7 +67,7 @@ class BestOf:
     >>> print(f"at most {upper:.3f}, and at least {lower:.3f} for the worst score")
     at most 2.389, and at least 2.386 for the worst score
     >>> round(sd.compose([search, sd.GaussianDP("0.3")]).epsilon("1e-6"), 2)
-    2.84
+    2.94
     """
 
     source: ClassVar[Source] = Source("own", "proofs/repeat-and-select#1, #3, #5")
