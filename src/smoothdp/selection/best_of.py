@@ -43,7 +43,7 @@ class BestOf:
     Where it is smaller, another bound counts: with G the largest power at each type I error,
     G(0) E[K] and the integral over x of the largest of (f'(G(y) - G(x)) G'(x) - E f'(y - x))_+
     over y >= x. Both are bounds for every score. The lower ends of `profile()` are what one bad
-    score costs, of a run that attains D; a score of pure chance costs less than one run.
+    score costs, of a run that attains D; a score of pure chance costs no more than one run.
 
     What must hold: K, and whatever shows it (the time of all runs, the energy, a bill), stays
     secret; it is drawn without the data (`count.draw()`). Score and output of a run are covered by
