@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         plots as plots,
         queries as queries,
         report as report,
+        selection as selection,
         services as services,
         shuffle as shuffle,
         smoothed as smoothed,
@@ -97,6 +98,12 @@ if TYPE_CHECKING:
     from smoothdp.planning import (
         plan as plan,
         plan_collect as plan_collect,
+    )
+    from smoothdp.selection import (
+        BestOf as BestOf,
+        FixedCount as FixedCount,
+        NegativeBinomialCount as NegativeBinomialCount,
+        PoissonCount as PoissonCount,
     )
     from smoothdp.smoothed import (
         smoothed_delta as smoothed_delta,

@@ -78,6 +78,20 @@ _BIBLIOGRAPHY = {
         "Advances in Neural Information Processing Systems",
         "2018",
     ),
+    "liu-talwar": (
+        "inproceedings",
+        "Private Selection from Private Candidates",
+        "Jingcheng Liu and Kunal Talwar",
+        "Symposium on Theory of Computing",
+        "2019",
+    ),
+    "papernot-steinke": (
+        "inproceedings",
+        "Hyperparameter Tuning with Rényi Differential Privacy",
+        "Nicolas Papernot and Thomas Steinke",
+        "International Conference on Learning Representations",
+        "2022",
+    ),
     "gillenwater-joseph-kulesza": (
         "inproceedings",
         "Differentially Private Quantiles",

@@ -50,7 +50,7 @@ ROOMS = (
         "noise",
     ),
     *("paper_bounds", "papers", "planning", "plots", "queries", "report", "services", "shuffle"),
-    *("smoothed", "testing", "training_runs"),
+    *("smoothed", "testing", "training_runs", "selection"),
 )
 KINDS = ("Guarantee", "DP", "Calibration", "ErrorBars", "PrivacyProfile", "Release[", "Budget")
 NAMES = {"guarantee", "promise", "claim", "calibration", "bars", "profile", "budget", "met"}

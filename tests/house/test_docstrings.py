@@ -34,6 +34,7 @@ ROOMS = (
     "queries",
     "report",
     "services",
+    "selection",
     "shuffle",
     "smoothed",
     "testing",

@@ -16,10 +16,9 @@ from smoothdp.claims.curves.group_profile import group_profile
 from smoothdp.claims.curves.pair import Pair, PairProfile
 from smoothdp.claims.curves.profile import FunctionProfile, PrivacyProfile
 from smoothdp.claims.neighbours import Neighbours, read_neighbours, require_same
-from smoothdp.composition.composed_profile import ComposedProfile
 from smoothdp.composition.items import Item, read_items
+from smoothdp.composition.laws.around import atoms_around
 from smoothdp.composition.laws.atoms import AtomsLaw
-from smoothdp.composition.laws.grid_pair import grid_pair
 from smoothdp.composition.laws.law import GaussianLaw, LossBracket, LossLaw, LossLaws, Slack
 from smoothdp.composition.laws.symmetrise import symmetrised
 from smoothdp.errors import IncompatibleClaims, InvalidParameter
@@ -48,11 +47,6 @@ from smoothdp.training_runs.rates import (
 )
 from smoothdp.training_runs.sampled_atoms import both_laws, mixed
 from smoothdp.training_runs.subsampled_gaussian import SubsampledGaussian, Subsampling
-
-# ln of the delta down to which a profile is turned into atoms, and how many.
-_DEPTH = -120.0
-_N_POINTS = 4000
-_N_POINTS_OF_COMPOSITIONS = 400
 
 
 @dataclass(frozen=True, init=False, eq=False)
@@ -289,7 +283,7 @@ class Subsampled:
             whole = symmetrised(forward, backward)
             ways = LossBracket(forward, forward), LossBracket(backward, backward)
             return LossLaws(self.neighbours, whole, ways)
-        base = self._base_law()
+        base = atoms_around(self._base)
         above = self._sampled(base.upper)
         below = None if base.lower is None else self._sampled(base.lower)
         if base.lower is base.upper:
@@ -302,20 +296,6 @@ class Subsampled:
         if below is above:
             lower = whole.lower
         return LossLaws(self.neighbours, LossBracket(whole.upper, lower), (first, second))
-
-    def _base_law(self) -> LossBracket:
-        """Return atoms of the item's symmetric law, or around it."""
-        laws = self._base.laws
-        if laws is not None:
-            both = laws.symmetrised
-            if isinstance(both.upper, AtomsLaw) and isinstance(both.lower, AtomsLaw | None):
-                return both
-        composed = isinstance(self._base.profile, ComposedProfile)
-        return grid_pair(
-            self._base.profile,
-            log_depth=_DEPTH,
-            n_points=_N_POINTS_OF_COMPOSITIONS if composed else _N_POINTS,
-        )
 
     def _sampled(self, law: LossLaw | GaussianLaw) -> tuple[AtomsLaw, AtomsLaw]:
         """Return the laws of both directions on a sample, of a law that is its own mirror image.

@@ -101,7 +101,7 @@ def grid_pair(
 ) -> LossBracket:
     """Return laws above and below a profile, good down to ln delta = ``log_depth``."""
     knots = sampled_knots(profile, log_depth=log_depth, n_points=n_points, progress=progress)
-    return LossBracket(_upper_law(knots), _lower_law(knots, _bounds(profile, FAR).lower))
+    return LossBracket(upper_law(knots), _lower_law(knots, _bounds(profile, FAR).lower))
 
 
 def sampled_knots(
@@ -192,7 +192,8 @@ def _end(profile: PrivacyProfile, log_depth: float, points: dict[float, LogBound
     return high
 
 
-def _upper_law(knots: Knots) -> AtomsLaw:
+def upper_law(knots: Knots) -> AtomsLaw:
+    """Return the law above a profile that chords between upper bounds make."""
     points = _hull(knots.losses, knots.upper)
     losses, values = knots.losses[points], knots.upper[points]
     log_q = _slope_changes(losses, values)
