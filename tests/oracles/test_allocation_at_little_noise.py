@@ -19,7 +19,7 @@ def truth_of_two(noise: str, epsilon: str, way: str) -> float:
         m, growth = 1 / mpmath.mpf(noise), mpmath.exp(mpmath.mpf(epsilon))
 
         def inner(y: mpmath.mpf) -> mpmath.mpf:
-            # w is the first ratio: E (W - k)_+ / 2, k = 2 E - w, or E E (k - W)_+ / 2, k = 2 / E - w.
+            # w is the first ratio, k what the second one is compared with.
             w = mpmath.exp(m * y - m * m / 2)
             k = (2 * growth if way == "remove" else 2 / growth) - w
             if k <= 0:
@@ -75,26 +75,26 @@ def removed(noise: float, steps: int, epsilon: float, draws: int) -> tuple[float
 
 
 @pytest.mark.parametrize(
-    ("noise", "steps"),
+    ("noise", "steps", "draws"),
     [
-        ("0.4", 10),
-        pytest.param("0.3", 300, marks=SLOW),
-        pytest.param("0.5", 100, marks=SLOW),
-        pytest.param("0.7", 2000, marks=SLOW),
+        ("0.4", 10, 20_000),
+        pytest.param("0.3", 300, 20_000, marks=SLOW),
+        pytest.param("0.5", 100, 20_000, marks=SLOW),
+        pytest.param("0.7", 2000, 100_000, marks=SLOW),
     ],
 )
-def test_many_steps_by_draws(noise: str, steps: int) -> None:
+def test_many_steps_by_draws(noise: str, steps: int, draws: int) -> None:
     """Five standard errors: a false alarm in about a million runs of each."""
     epoch = RandomAllocation(steps, noise_multiplier=noise)
     for delta in ("1e-3", "1e-6"):
         epsilon = round(epoch.profile().epsilon(delta), 3)
-        truth, error = removed(float(noise), steps, epsilon, 20_000)
+        truth, error = removed(float(noise), steps, epsilon, draws)
         low, high = epoch.directed("remove").delta_bounds(epsilon)
         assert low - 5 * error <= truth <= high + 5 * error
         assert error < 0.02 * truth
         assert high < low * 1.01
         # Two hundredths more noise would be noticed.
-        other, slip = removed(1.02 * float(noise), steps, epsilon, 20_000)
+        other, slip = removed(1.02 * float(noise), steps, epsilon, draws)
         assert other + 5 * slip < low
 
 
