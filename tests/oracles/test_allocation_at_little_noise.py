@@ -50,7 +50,7 @@ def test_two_steps_by_an_integral(noise: str) -> None:
             truth = truth_of_two(noise, epsilon, way)
             if truth < 1e-12:
                 continue
-            low, high = epoch.directed(way).delta_bounds(epsilon)  # type: ignore[arg-type]
+            low, high = epoch.directed(way).delta_bounds(epsilon)
             assert low <= truth * (1 + 1e-12)
             assert truth * (1 - 1e-12) <= high
             assert high < low * 1.01
@@ -112,7 +112,7 @@ def test_an_epoch_of_one_step_at_little_noise() -> None:
     for epsilon in ("1", "8", "14"):
         truth = sd.GaussianDP("2.5").profile().delta(epsilon)
         for way in ("remove", "add"):
-            low, high = epoch.directed(way).delta_bounds(epsilon)  # type: ignore[arg-type]
+            low, high = epoch.directed(way).delta_bounds(epsilon)
             assert low <= truth <= high < low * 1.01
 
 

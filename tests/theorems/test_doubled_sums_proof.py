@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
+from collections import defaultdict
 from fractions import Fraction
 
 import numpy as np
@@ -18,7 +18,7 @@ Law = dict[Fraction, Fraction]
 def exact(law: Law, count: int) -> Law:
     total: Law = {Fraction(0): Fraction(1)}
     for _ in range(count):
-        found: Counter[Fraction] = Counter()
+        found: defaultdict[Fraction, Fraction] = defaultdict(Fraction)
         for x, p in total.items():
             for y, q in law.items():
                 found[x + y] += p * q
@@ -35,7 +35,7 @@ def means(law: Law, strike: Fraction) -> tuple[Fraction, Fraction]:
 
 
 def as_law(sums: Sums) -> Law:
-    found: Counter[Fraction] = Counter()
+    found: defaultdict[Fraction, Fraction] = defaultdict(Fraction)
     for x, p in zip(sums.points.tolist(), sums.masses.tolist(), strict=True):
         found[Fraction(x)] += Fraction(p)
     return dict(found)
@@ -70,7 +70,7 @@ def test_sums_of_finite_laws_lie_between(seed: int) -> None:
         points = cells(draw, 2 * max(above.points[-1], below.points[-1]) + 1)
         above, below = _spread(above, above, points), _merged(below, below, points)
         both = means(exact(law, count), Fraction(count))
-        assert above.count == count
+        assert above.copies == count
         # The terms are off by less than a thousandth of what the cells are.
         assert above.error < 1e-10 > above.shift
         assert (

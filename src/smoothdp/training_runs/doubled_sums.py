@@ -48,14 +48,14 @@ _LEAST_MASS = 1e-290
 
 
 class Sums(NamedTuple):
-    """Masses at points, for the sum of ``count`` ratios; see the head of this file.
+    """Masses at points, for the sum of ``copies`` ratios; see the head of this file.
 
     ``lost`` and ``lost_mean`` are at least the mass beyond the points, and its share of the mean.
     """
 
     points: FloatArray
     masses: FloatArray
-    count: int
+    copies: int
     error: float
     shift: float
     lost: float
@@ -115,7 +115,7 @@ class _Cells(NamedTuple):
         order = np.argsort(at)
         at, masses = at[order], masses[order]
         below = np.cumsum(masses)
-        beyond = np.cumsum((masses * at)[::-1])[::-1] / (first.count + second.count)
+        beyond = np.cumsum((masses * at)[::-1])[::-1] / (first.copies + second.copies)
 
         def place(share: float) -> float:
             return float(at[min(at.size - 1, np.searchsorted(below, share * below[-1]))])
@@ -247,9 +247,11 @@ def _spread(first: Sums, second: Sums, points: FloatArray) -> Sums:
     grown = 1.01 * math.exp(error)
     lost = first.lost + second.lost + grown * beyond.mass + _LEAST_MASS
     mean = first.lost_mean + second.lost_mean + grown * beyond.mean
-    mean += 1.01 * (first.lost * second.count + second.lost * first.count)
+    mean += 1.01 * (first.lost * second.copies + second.lost * first.copies)
     mean += 4 * float(points[-1]) * _LEAST_MASS
-    return Sums(points, masses, first.count + second.count, error, shift, 1.01 * lost, 1.01 * mean)
+    return Sums(
+        points, masses, first.copies + second.copies, error, shift, 1.01 * lost, 1.01 * mean
+    )
 
 
 def _merged(first: Sums, second: Sums, points: FloatArray) -> Sums:
@@ -264,4 +266,4 @@ def _merged(first: Sums, second: Sums, points: FloatArray) -> Sums:
     rounding = _rounding(first, second)
     error = first.error + second.error + rounding
     shift = max(first.shift, second.shift) + 2.5 * rounding
-    return Sums(means / masses, masses, first.count + second.count, error, shift, 0.0, 0.0)
+    return Sums(means / masses, masses, first.copies + second.copies, error, shift, 0.0, 0.0)
