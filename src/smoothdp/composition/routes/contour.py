@@ -44,6 +44,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -114,6 +116,14 @@ class Plan:
     def count(self) -> int:
         """The number of nodes, 0 included."""
         return math.ceil(self.last / self.step) + 1
+
+
+class Nearby(NamedTuple):
+    """Bounds of ln delta, its slope and the second derivative: estimates."""
+
+    bounds: LogBounds
+    slope: float
+    bend: float
 
 
 class Contour:
@@ -205,6 +215,22 @@ class Contour:
             values = values - taken.none - taken.one
             error = error + np.where(taken.error < 0.1, 1.07 * taken.error, 4.0)
         return values, error, total, centre_error
+
+    def nearby(self, epsilon: float) -> Nearby:
+        """Return the bounds before aliases, and about how ln delta goes on from there."""
+        turned = self.sides[0][0] * unit_circle(-self.t * (epsilon - self.centre))
+        factors = self._factors
+        with np.errstate(invalid="ignore", divide="ignore"):
+            value, first, second = (turned.real @ factors.real - turned.imag @ factors.imag) + 0.0
+            slope = float(first / value)
+            bend = float(second / value) - slope * slope
+        return Nearby(self.log_bounds(epsilon), slope, bend)
+
+    @cached_property
+    def _factors(self) -> ComplexArray:
+        """Columns 1, -z and z^2: what derivatives in epsilon multiply the terms by."""
+        z = self.plan.tilt + 1j * self.t
+        return np.stack([np.ones(z.size), -z, z * z], axis=1)
 
     def log_bounds(self, epsilon: float) -> LogBounds:
         """Bound ln delta(epsilon) of the finite losses; the lower one before aliases."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from smoothdp.composition.laws.product import Product
-from smoothdp.composition.routes.contour import Contour, Plan, Progress, truncation
+from smoothdp.composition.routes.contour import Contour, Nearby, Plan, Progress, truncation
 from smoothdp.composition.routes.screen import Screen, screen_of
 from smoothdp.exact.logspace.bounds import (
     LIBM_ERROR,
@@ -82,7 +82,7 @@ class Inversion:
             found = LogBounds(max(found.lower, other.lower), min(found.upper, other.upper))
         return found
 
-    def near(self, epsilon: float) -> Callable[[float], LogBounds] | None:
+    def near(self, epsilon: float) -> Callable[[float], Nearby] | None:
         """Return what the contour of an epsilon says of others close by, but for its aliases.
 
         For guesses only: no bounds. None where that contour is long.
@@ -91,7 +91,7 @@ class Inversion:
             return None
         tilt = self._shared(self.product.saddle(epsilon, start=self.start))
         contour = self._contour(Aim(tilt, self._centre(epsilon, tilt), 0.0, self.sharpest))
-        return None if contour is None else contour.log_bounds
+        return None if contour is None else contour.nearby
 
     def _log_bounds_at(self, tilt: float, epsilon: float) -> LogBounds:
         best = LogBounds(-math.inf, min(0.0, self.product.log_chernoff(epsilon, tilt)))

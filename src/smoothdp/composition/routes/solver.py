@@ -13,7 +13,7 @@ from smoothdp.claims.excess import log_gaussian_square_excess
 from smoothdp.composition.laws.law import EXACT
 from smoothdp.composition.laws.product import Product
 from smoothdp.composition.routes.balls import ball_bounds
-from smoothdp.composition.routes.contour import Progress
+from smoothdp.composition.routes.contour import Nearby, Progress
 from smoothdp.composition.routes.grouping import grouped
 from smoothdp.composition.routes.inversion import Inversion
 from smoothdp.composition.routes.large_losses import LargeLosses
@@ -94,7 +94,7 @@ class Solver:
                 return LogBounds(max(found.lower, sharper.lower), min(found.upper, sharper.upper))
         return found
 
-    def near(self, epsilon: float) -> Callable[[float], LogBounds] | None:
+    def near(self, epsilon: float) -> Callable[[float], Nearby] | None:
         """Return a guess of ln delta as a function of epsilons close by, where one is at hand."""
         if self.route != "contour" or not self.product.parts or self.moving:
             return None
