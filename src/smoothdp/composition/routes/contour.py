@@ -218,13 +218,15 @@ class Contour:
 
     def nearby(self, epsilon: float) -> Nearby:
         """Return the bounds before aliases, and about how ln delta goes on from there."""
-        turned = self.sides[0][0] * unit_circle(-self.t * (epsilon - self.centre))
-        factors = self._factors
-        with np.errstate(invalid="ignore", divide="ignore"):
-            value, first, second = (turned.real @ factors.real - turned.imag @ factors.imag) + 0.0
-            slope = float(first / value)
-            bend = float(second / value) - slope * slope
-        return Nearby(self.log_bounds(epsilon), slope, bend)
+        turn = self._turn(epsilon)
+        value, first, second = ((self.sides[0][0] * turn) @ self._factors).real.tolist()
+        if not value > 0:
+            return Nearby(LogBounds(-math.inf, 0.0), 0.0, 0.0)
+        slope = first / value
+        return Nearby(self._log_bounds(epsilon, turn), slope, second / value - slope * slope)
+
+    def _turn(self, epsilon: float) -> ComplexArray:
+        return unit_circle(-self.t * (epsilon - self.centre))
 
     @cached_property
     def _factors(self) -> ComplexArray:
@@ -234,13 +236,15 @@ class Contour:
 
     def log_bounds(self, epsilon: float) -> LogBounds:
         """Bound ln delta(epsilon) of the finite losses; the lower one before aliases."""
+        return self._log_bounds(epsilon, self._turn(epsilon))
+
+    def _log_bounds(self, epsilon: float, turn: ComplexArray) -> LogBounds:
         exponent = self.log_mgf - self.plan.tilt * epsilon
         slip = self.log_error + UNIT_ROUNDOFF * (
             abs(self.log_mgf) + 3 * abs(self.plan.tilt * epsilon) + 4 * abs(exponent)
         )
         distance = epsilon - self.centre
         angle_error = self.centre_error + UNIT_ROUNDOFF * (abs(epsilon) + 2 * abs(distance))
-        turn = unit_circle(-self.t * distance)
         found = []
         for terms, rounding, lever in self.sides:
             value = float(np.sum((terms * turn).real))

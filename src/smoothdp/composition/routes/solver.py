@@ -108,7 +108,9 @@ class Solver:
         if log_value == -math.inf or not product.parts:
             return False
         low = math.nextafter(real_bounds(epsilon).lower - slack.loss, -math.inf)
-        finite = -math.inf if low >= product.largest else product.log_chernoff_least(low)
+        finite, enough = -math.inf, log_value - slack.mass - 1e-9
+        if low < product.largest:
+            finite = product.log_chernoff_least(low, enough=enough)
         above = log_sum_upper(finite, product.log_infinite.upper)
         return math.nextafter(above + slack.mass, math.inf) <= log_value
 
