@@ -33,8 +33,10 @@ _SHARP = 1e-11
 _ROUGH = 1e-6
 # Tilts are shared within this many units of 1 / sqrt(curvature), or half of it.
 _NEAR = 0.7
-# One plan serves epsilons within half of this over the tilt: delta is off by e^2 there at most.
-_SERVED = 4.0
+# One plan serves epsilons within half of this over the tilt, by which ln delta may be lower there;
+# of this 2 is not counted.
+_SERVED = 12.0
+_UNCOUNTED = 2.0
 _CONTOURS = 12
 _MOST_RIVALS = 128
 # Where tilts for bounds of aliases lie: deviations further, and shares of the tilt and 1.
@@ -209,7 +211,7 @@ class Inversion:
         curve = moments.variance + tilt**-2 + (tilt + 1) ** -2
         share = 1 / (tilt * (tilt + 1) * math.sqrt(2 * math.pi * curve))
         log_delta = moments.log_mgf - tilt * epsilon + math.log(share)
-        room = -math.log(target)
+        room = 0.5 * _SERVED - _UNCOUNTED - math.log(target)
         period = (room - min(log_delta, 0.0)) / tilt
         for _ in range(80):
             if self.log_aliases(epsilon, tilt, period) <= log_delta - room + 0.7:
@@ -221,6 +223,7 @@ class Inversion:
         screen = self._screen(tilt)
         # With a screen the nodes that are left out cost nothing, the cells of its mesh do.
         most = _MOST_SCREENED if screen is not None and spread else _MOST_NODES
+        share *= math.exp(_UNCOUNTED - 0.5 * _SERVED)
         last = self._last(tilt, spread, target * share, 3 / math.sqrt(curve), period, most)
         if last is None:
             return None
