@@ -1,13 +1,12 @@
 """Poisson runs at tiny rates beside a Fourier series on a window: untilted, and nothing of ours.
 
-With S the loss of all steps, omega = 2 pi n / B and A <= S < A + B but for a chance that is bounded,
+With S the loss of all steps, omega = 2 pi n / B, and A <= S < A + B but for a bounded chance,
 
     delta(e) = sum over n of f_n E e^(i omega S),   f_n the coefficients of (1 - e^(e - x))_+.
 
 E e^(i omega S) = (1 + z)^k, z = E(e^(i omega L) - 1) by the trapezoid rule over y in extended
-precision: what cancels is left out before it is summed, so (1 + z)^k is right to about 1e-16 however
-many steps there are. Half the step of the
-rule and twice the window change it by less than 1e-15.
+precision: what cancels is left out before it is summed, so (1 + z)^k is right to about 1e-16
+however many steps there are. Half the step of the rule and twice the window change less than 1e-15.
 """
 
 from __future__ import annotations

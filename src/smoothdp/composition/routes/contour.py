@@ -49,6 +49,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from smoothdp.composition.laws.law import Excess
 from smoothdp.composition.laws.oscillation import TRIG_ERROR, short_step, unit_circle
 from smoothdp.composition.laws.product import Product
 from smoothdp.composition.routes.moved import Moved, Taken
@@ -199,9 +200,15 @@ class Contour:
             centres.append(count * sums.centre)
             error = sums.error + 3 * UNIT_ROUNDOFF
             with np.errstate(under="ignore", divide="ignore", over="ignore"):
-                absolute += count * error
-                relative += count * error / np.abs(sums.values)
-                values *= _power(sums.values, count)
+                if sums.excess is not None and _is_close(sums.excess):
+                    power, slip = _raised(sums.excess, count)
+                    absolute += slip
+                    relative += slip
+                    values *= power
+                else:
+                    absolute += count * error
+                    relative += count * error / np.abs(sums.values)
+                    values *= _power(sums.values, count)
             if taken is not None:
                 taken.multiply(law, count, sums)
         total = math.fsum(centres)
@@ -281,6 +288,27 @@ def truncation(product: Product, tilt: float, last: float, spread: float) -> flo
         area = min(1 / last, 1 / (variance * last**3)) if variance else 1 / last
     size = math.exp(min(700.0, log_size)) * area / math.pi
     return size * 1.0001 + _NEGLIGIBLE
+
+
+def _is_close(excess: Excess) -> bool:
+    return float(np.abs(excess.values).max()) <= 0.5 and float(excess.error.max()) <= 0.01
+
+
+def _raised(excess: Excess, count: int) -> tuple[ComplexArray, FloatArray]:
+    """Return (1 + z)^count = e^(count ln(1 + z)), and its relative error.
+
+    ln(1 + z) is off by at most e / (1 - |z| - e), and by 32 u |z| for its rounding; the
+    exponential by LIBM_ERROR, two trigonometric functions, and 2 u for each unit of the exponent
+    and the angle.
+    """
+    z = excess.values
+    size = np.abs(z)
+    log_size = 0.5 * np.log1p(2 * z.real + (z.real * z.real + z.imag * z.imag))
+    angle = np.arctan2(z.imag, 1 + z.real)
+    off = excess.error / (0.99 - size) + 32 * UNIT_ROUNDOFF * size
+    whole = count * (np.abs(log_size) + np.abs(angle))
+    slip = 1.01 * (count * off + LIBM_ERROR + 3 * TRIG_ERROR + 3 * UNIT_ROUNDOFF * whole)
+    return np.exp(count * log_size) * unit_circle(count * angle), slip
 
 
 def _power(values: ComplexArray, count: int) -> ComplexArray:
