@@ -189,6 +189,11 @@ def ends_beside(
             return None, None
         here += step
         if abs(excess) < _CLOSE and abs(excess) ** 3 <= 1e-3 * width:
+            settled = near(here)
+            if settled != quick:
+                # The certain bounds come from another contour there: as sharp as that one.
+                quick = settled
+                continue
             about = LogBounds(middle - 0.5 * width, middle + 0.5 * width)
             return _settled(bounds, goal, Guess(here, -slope), about, most=2)
         if abs(excess) > 1.0:
