@@ -78,7 +78,8 @@ def test_moving_sums(size: float) -> None:
 def test_powers_of_what_is_close_to_one(count: int) -> None:
     rng = np.random.default_rng(count)
     size = 1 / count ** rng.uniform(0.5, 1.2, 60) / 4
-    z = size * (-rng.uniform(0, 1, 60) + 0.3j * rng.normal(size=60))
+    z = np.empty(60, dtype=np.complex128)
+    z.real, z.imag = -size * rng.uniform(0, 1, 60), 0.3 * size * rng.normal(size=60)
     slips = rng.uniform(0, 1e-12, 60) * np.abs(z)
     powers, error = _raised(Excess(z, slips), count)
     with precision(200):

@@ -19,6 +19,8 @@ first factor, at t0, has an exponent rounded by 2 u (|ln w| + t0 d), exp LIBM_ER
 rounded by u (2 t0 |x| + |phase|). The other two are at most 1, and a rounding of their exponent -y
 moves e^-y by u y e^-y < u. So each factor carries sqrt(2) TRIG_ERROR + LIBM_ERROR + 4 u, and the
 angles in all 2 u t |x| + u |phase|.
+
+Sums of w (e^(i t x) - 1): `moving_sums` (proofs/tilted-contour#6).
 """
 
 from __future__ import annotations
