@@ -64,8 +64,8 @@ def removed(noise: float, steps: int, epsilon: float, draws: int) -> tuple[float
     """
     rng, m, found = np.random.default_rng(20_270), 1 / noise, []
     target = math.exp(epsilon) * steps
-    for _ in range(draws * steps // 1_000_000 + 1):
-        ratios = np.exp(m * rng.standard_normal((1_000_000 // steps, steps - 1)) - m * m / 2)
+    for _ in range(draws * steps // 200_000 + 1):
+        ratios = np.exp(m * rng.standard_normal((200_000 // steps, steps - 1)) - m * m / 2)
         total, largest = ratios.sum(axis=1), ratios.max(axis=1)
         least = np.maximum(largest, target - total)
         place = np.log(least) / m + m / 2
