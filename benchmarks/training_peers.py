@@ -23,6 +23,7 @@ POISSON: list[tuple[str, int, int, int, str, str]] = [
 ]
 ALLOCATED: list[tuple[int, int, str, str, bool]] = [
     (100, 1, "1", "1e-6", False),
+    (1000, 1, "0.5", "1e-5", False),
     (1000, 1, "2", "1e-6", True),
     (234, 15, "1.1", "1e-5", True),
 ]

@@ -11,9 +11,10 @@ import pytest
 from flint import acb, arb
 
 from smoothdp.composition.laws.atoms import AtomsLaw, atoms_transform
-from smoothdp.composition.laws.law import BallTransform, GaussianLaw, LossLaw
+from smoothdp.composition.laws.law import BallTransform, Excess, GaussianLaw, LossLaw
 from smoothdp.composition.laws.oscillation import (
     TRIG_ERROR,
+    moving_sums,
     oscillating_sums,
     short_step,
     unit_circle,
@@ -23,6 +24,7 @@ from smoothdp.composition.routes.balls import ball_sums
 from smoothdp.composition.routes.contour import (
     Contour,
     Plan,
+    _raised,
     kernel_error,
     lower_kernel,
     truncation,
@@ -53,7 +55,40 @@ def test_cosine_and_sine() -> None:
         for angle, point in zip(angles.tolist(), points.tolist(), strict=True):
             exact = (arb(angle).cos(), arb(angle).sin())
             assert abs(arb(point.real) - exact[0]) < TRIG_ERROR
-            assert abs(arb(point.imag) - exact[1]) < TRIG_ERROR
+            assert abs(arb(point.imag) - exact[1]) < TRIG_ERROR * min(1.0, abs(angle))
+
+
+@pytest.mark.parametrize("size", [1e-9, 1e-4, 0.5, 30.0])
+def test_moving_sums(size: float) -> None:
+    """Sums of w (e^(i t x) - 1): within the error, and far below u where all x are tiny."""
+    rng = np.random.default_rng(8)
+    weights, positions = rng.dirichlet(np.ones(150)), rng.normal(0.0, size, 150)
+    step = short_step(0.37)
+    values, error = moving_sums(weights, positions, step=step, count=130)
+    for m in (0, 1, 7, 64, 129):
+        with precision(160):
+            exact = acb(0)
+            for w, x in zip(weights.tolist(), positions.tolist(), strict=True):
+                exact += arb(w) * ((acb(0, 1) * arb(m) * arb(step) * arb(x)).exp() - 1)
+            assert abs(acb(complex(values[m])) - exact) <= arb(float(error[m]))
+        assert error[m] <= 1e-12 * min(1.0, m * step * size) + 1e-15 * m * step * size
+
+
+@pytest.mark.parametrize("count", [1, 1000, 10**6])
+def test_powers_of_what_is_close_to_one(count: int) -> None:
+    rng = np.random.default_rng(count)
+    size = 1 / count ** rng.uniform(0.5, 1.2, 60) / 4
+    z = np.empty(60, dtype=np.complex128)
+    z.real, z.imag = -size * rng.uniform(0, 1, 60), 0.3 * size * rng.normal(size=60)
+    slips = rng.uniform(0, 1e-12, 60) * np.abs(z)
+    powers, error = _raised(Excess(z, slips), count)
+    with precision(200):
+        for here, slip, power, within in zip(
+            z.tolist(), slips.tolist(), powers.tolist(), error.tolist(), strict=True
+        ):
+            moved = acb(here) + arb(slip) * acb(0.6, 0.8)
+            truth = (1 + moved) ** count
+            assert abs(acb(power) - truth) <= arb(within) * abs(truth)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -148,6 +183,30 @@ def test_quadrature_of_the_subsampled_gaussian(view: str, rate: str, mu: str) ->
             gap = abs(exact - mpmath.mpmathify(complex(sums.values[1])))
             assert gap < float(sums.error[1]) < 1e-10
             assert abs(exact) < law.decay(tilt, step)
+
+
+@pytest.mark.parametrize("view", ["mixture", "base"])
+def test_what_a_rare_step_moves(view: str) -> None:
+    """psi - 1 at a rate of 1e-6, by sums over y in 40 digits."""
+    q, m, tilt, step = F(1, 10**6), F(5, 4), 4.0, 16.0
+    law = SubsampledGaussianLaw(q, m, view)  # type: ignore[arg-type]
+    found = law.transform(tilt, step=step, count=5, budget=1e-16)
+    assert found.excess is not None
+    with mpmath.workdps(40):
+        share, shift, size = mpmath.mpf(1) / 10**6, mpmath.mpf("1.25"), mpmath.mpf(1) / 40
+        power = tilt + 1 if view == "mixture" else -tilt
+        sums = [mpmath.mpc(0)] * 6
+        for j in range(-600, 1000):
+            y = j * size
+            log_ratio = mpmath.log1p(share * mpmath.expm1(shift * y - shift**2 / 2))
+            weight = mpmath.npdf(y) * mpmath.exp(power * log_ratio)
+            loss = log_ratio if view == "mixture" else -log_ratio
+            sums[5] += weight
+            for k in range(5):
+                sums[k] += weight * mpmath.expm1(1j * k * step * (loss - found.centre))
+        for k in range(5):
+            gap = abs(sums[k] / sums[5] - mpmath.mpmathify(complex(found.excess.values[k])))
+            assert gap <= float(found.excess.error[k]) < 1e-16
 
 
 def plans(product: Product, epsilon: float) -> list[Plan]:

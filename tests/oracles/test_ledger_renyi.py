@@ -108,3 +108,14 @@ def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert list(made["amounts"]) == [NAME, "Renyi divergence of order 16", "delta"]
     main([*asked, "--kept", "renyi", "--order", "16", "--order", "8"])
     assert "order 16" in capsys.readouterr().out
+
+
+def test_a_release_with_a_delta_where_none_is_kept_is_told_of_the_setting(tmp_path: Path) -> None:
+    release = sd.ApproxDP("0.1", delta="1e-12", neighbours="add_remove")
+    ledger = sd.Ledger(tmp_path / "whole.db", budget=BUDGET, kept="renyi")
+    with pytest.raises(BudgetExceeded, match="conversion_delta"):
+        ledger.charge(release)
+    more = sd.Ledger(tmp_path / "part.db", budget=BUDGET, kept="renyi", conversion_delta="0.99e-5")
+    more.charge(release)
+    with pytest.raises(BudgetExceeded, match=r"stop\.$"):
+        more.charge(sd.ApproxDP("0.1", delta="2e-7", neighbours="add_remove"))

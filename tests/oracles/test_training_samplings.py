@@ -468,9 +468,3 @@ def test_allocation_under_much_noise_is_nearly_gaussian(noise: str, steps: int) 
     low, high = epoch.directed("remove").delta_bounds(0)
     assert low * (1 - 1e-3) <= truth <= high * (1 + 1e-3)
     assert high < low * 1.02
-
-
-def test_noise_out_of_reach_of_a_lattice_is_refused() -> None:
-    for noise in ("1/5", "1/2", "1e7"):
-        with pytest.raises(sd.errors.OutOfReach, match="noise"):
-            RandomAllocation(10, noise_multiplier=noise)

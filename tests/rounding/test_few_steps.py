@@ -17,6 +17,7 @@ from mpmath import ncdf
 
 import smoothdp as sd
 from smoothdp.composition.epsilon_ends import Guess, ends_beside
+from smoothdp.composition.routes.contour import Nearby
 from smoothdp.exact.logspace.bounds import LogBounds
 from smoothdp.types import FloatArray
 
@@ -142,7 +143,7 @@ def test_a_guess_that_is_wrong_is_no_end() -> None:
             certain,
             goal,
             guess,
-            lambda _: lambda e: LogBounds(offset - e - 1e-9, offset - e + 1e-9),
+            lambda _: lambda e: Nearby(LogBounds(offset - e - 1e-9, offset - e + 1e-9), -1.0, 0.0),
         )
 
     lower, upper = says(0.0)

@@ -23,7 +23,7 @@ from smoothdp.composition.items import Item
 from smoothdp.composition.laws.grid_pair import FAR_QUERY, grid_pair
 from smoothdp.composition.laws.law import GaussianLaw, LossBracket, LossLaw
 from smoothdp.composition.laws.product import Product
-from smoothdp.composition.routes.contour import Progress
+from smoothdp.composition.routes.contour import Nearby, Progress
 from smoothdp.composition.routes.solver import Solver
 from smoothdp.errors import OutOfReach
 from smoothdp.exact.balls.balls import log_bounds
@@ -157,7 +157,7 @@ class Accountant:
         if guess is not None:
             yield guess, math.inf
 
-    def near(self, epsilon: float) -> Callable[[float], LogBounds] | None:
+    def near(self, epsilon: float) -> Callable[[float], Nearby] | None:
         """Return a guess of ln delta as a function of epsilons close by, where one is at hand."""
         return self.sides(0)[0].upper.near(epsilon)
 

@@ -28,6 +28,7 @@ __all__ = ["advantage", "bayes_success", "best_attack"]
 
 _GOLDEN = 0.3819660112501051
 _FARTHEST = 4096.0
+_ALIKE = 1e-9
 
 
 def advantage(profile: PrivacyProfile) -> float:
@@ -124,9 +125,12 @@ def _least(function: Callable[[float], float], farthest: float) -> float:
     best = min(best, at_high, function(0.0))
     inner = [low + _GOLDEN * (high - low), high - _GOLDEN * (high - low)]
     values = [function(inner[0]), function(inner[1])]
+    level = 0
     for _ in range(60):
         best = min(best, *values)
-        if high - low < 1e-9 * (1 + high):
+        # Alike once, they may lie on both sides of the least; alike three times they do not.
+        level = level + 1 if abs(values[0] - values[1]) <= _ALIKE * abs(best) else 0
+        if high - low < 1e-9 * (1 + high) or level == 3:
             break
         if values[0] < values[1]:
             high = inner[1]

@@ -16,6 +16,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from smoothdp.composition.laws.product import Product, short_tilt
+from smoothdp.composition.routes.contour import Nearby
 from smoothdp.exact.logspace.bounds import LogBounds
 from smoothdp.exact.parameters.numbers import Real
 
@@ -26,6 +27,7 @@ _MOST_PADS = 8
 _FIRST_TILT = 4.0
 # What is quick has to be as sharp, and ln delta no further off.
 _SHARP = 1e-6
+_CLOSE = 1e-3
 _FAR = 10.0
 # Where no loss is tilted much.
 _LOW_TILT = 2.0**-6
@@ -163,37 +165,40 @@ def ends_beside(
     bounds: Callable[[Real], LogBounds],
     goal: LogBounds,
     guess: Guess,
-    near: Callable[[float], Callable[[float], LogBounds] | None],
+    near: Callable[[float], Callable[[float], Nearby] | None],
 ) -> tuple[float | None, float | None]:
     """Return what `ends_near` does: the root by a function that is quick, then one query an end.
 
     ``near`` returns such a function, good close to an epsilon. It is no bound: an end that it
     misses is None.
     """
-    middle, here, slope = 0.5 * (goal.lower + goal.upper), guess.epsilon, guess.slope
+    middle, here = 0.5 * (goal.lower + goal.upper), guess.epsilon
     quick = near(here)
-    if quick is None:
-        return None, None
-    found = quick(here)
     for _ in range(_MOST_STEPS):
+        if quick is None:
+            return None, None
+        found, slope, bend = quick(here)
         width = found.upper - found.lower
         excess = 0.5 * (found.lower + found.upper) - middle
-        if not width < _SHARP or not abs(excess) < _FAR:
+        if not width < _SHARP or not abs(excess) < _FAR or not slope < 0:
             return None, None
-        if abs(excess) <= 0.05 * width:
-            return _settled(bounds, goal, Guess(here, slope), found, most=2)
-        following = here + excess / slope
-        if following <= 0:
+        # The root of the parabola through here, which is off by about the cube of the excess.
+        root = slope * slope - 2 * excess * bend
+        step = 2 * excess / (math.sqrt(root) - slope) if root > 0 else -excess / slope
+        if here + step <= 0:
             return None, None
-        after = quick(following)
+        here += step
+        if abs(excess) < _CLOSE and abs(excess) ** 3 <= 1e-3 * width:
+            settled = near(here)
+            if settled != quick:
+                # The certain bounds come from another contour there: as sharp as that one.
+                quick = settled
+                continue
+            about = LogBounds(middle - 0.5 * width, middle + 0.5 * width)
+            return _settled(bounds, goal, Guess(here, -slope), about, most=2)
         if abs(excess) > 1.0:
             # So far off another is better.
-            quick = near(following) or quick
-            after = quick(following)
-        change = found.upper - after.upper
-        if abs(excess) > 100 * width and following != here and math.isfinite(change):
-            slope = min(max(change / (following - here), 0.25 * slope), 4 * slope)
-        here, found = following, after
+            quick = near(here)
     return None, None
 
 

@@ -147,8 +147,15 @@ def _exceeded(
     left = kept.remaining(spent)
     room = ", ".join(f"{name} {float_of(left[name].lower()):.6g}" for name in excess)
     asked = ", ".join(f"{name} {costs[name].float_upper():.6g}" for name in excess if name in costs)
+    remedy = "Nothing was charged. Ask for less, or stop"
+    keeps_none = getattr(kept, "conversion", None) is not None
+    if "delta" in excess and keeps_none and kept.limits["delta"].float_upper() == 0:
+        remedy += (
+            ". This ledger has no delta for releases: open another one whose conversion_delta is "
+            "below the delta of its budget"
+        )
     return BudgetExceeded(
         expected=f"a charge within what is left ({room})",
         got=f"{asked} for {charged.claim!r}",
-        remedy="Nothing was charged. Ask for less, or stop",
+        remedy=remedy,
     )

@@ -85,7 +85,7 @@ class TrainingCost:
             try:
                 epsilon = other.profile().epsilon(delta)
             except OutOfReach:
-                # So little noise that no lattice holds random allocation.
+                # Noise that random allocation is not computed for, next to none.
                 continue
             others.append(Other(sampling, other.neighbours.value, epsilon, other.ends))
         return cls(

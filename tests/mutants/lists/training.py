@@ -1,10 +1,11 @@
-"""training_runs/: the bounds of each sampling, and the lattices around random allocation."""
+"""training_runs/: the bounds of each sampling, and the sums around random allocation."""
 
 from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
 _SAMPLINGS = ("tests/oracles/test_training_samplings.py", "tests/references/test_training.py")
+_SUMS = ("tests/theorems/test_doubled_sums_proof.py",)
 _RUNS = ("tests/conformance/test_training.py", *_SAMPLINGS)
 
 MUTANTS = (
@@ -23,18 +24,25 @@ MUTANTS = (
         _SAMPLINGS,
     ),
     Mutant(
-        "training_runs/lattice.py",
-        "+ (-max(before, after)) // 4",
-        "",
-        "chords of a lattice below said to stay below",
-        _SAMPLINGS,
+        "training_runs/doubled_sums.py",
+        "masses += np.bincount(cells + 1, products * share, points.size)",
+        "masses += np.bincount(cells, products * share, points.size)",
+        "sums above rounded down",
+        _SUMS,
     ),
     Mutant(
-        "training_runs/allocation.py",
-        "return LogBounds(min(upper, log_difference_lower(lower, lost)), upper)",
-        "return LogBounds(upper, upper)",
-        "random allocation from above said to be exact",
-        _SAMPLINGS,
+        "training_runs/doubled_sums.py",
+        "return Sums(means / masses, masses,",
+        "return Sums(1.01 * means / masses, masses,",
+        "sums below beyond their mean",
+        _SUMS,
+    ),
+    Mutant(
+        "training_runs/doubled_sums.py",
+        "mean = first.lost_mean + second.lost_mean + grown * beyond.mean",
+        "mean = first.lost_mean + second.lost_mean",
+        "sums beyond the last point left out above",
+        _SUMS,
     ),
     Mutant(
         "training_runs/sampled_atoms.py",

@@ -60,15 +60,24 @@ class Moments(NamedTuple):
     variance: float
 
 
+class Excess(NamedTuple):
+    """psi - 1 at nodes, each value within its error: where psi is close to 1, far below u."""
+
+    values: ComplexArray
+    error: FloatArray
+
+
 class TiltedSums(NamedTuple):
     """The normalised transform psi(t) = E[e^((c+it)L)] / E[e^(cL)] e^(-it centre) at nodes.
 
-    Each value is within its error of the truth.
+    Each value is within its error of the truth. ``excess``: psi - 1 as well, where it is known
+    better than that.
     """
 
     values: ComplexArray
     error: FloatArray
     centre: float
+    excess: Excess | None = None
 
 
 class LossLaw(ABC):

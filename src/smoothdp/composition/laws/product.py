@@ -258,10 +258,11 @@ class Product:
         value = moments.log_mgf - tilt * epsilon + chernoff_constant(tilt)
         return value + moments.error + 8 * UNIT_ROUNDOFF * size
 
-    def log_chernoff_least(self, epsilon: float) -> float:
+    def log_chernoff_least(self, epsilon: float, *, enough: float = -math.inf) -> float:
         """Return the least of `log_chernoff` at powers of sqrt 2, which all epsilons share.
 
-        It is convex in the tilt, as ln kappa is, too: downhill from where the last one ended.
+        It is convex in the tilt, as ln kappa is, too: downhill from where the last one ended. One
+        that is not above ``enough`` need not be the least.
         """
 
         def at(power: int) -> float:
@@ -274,7 +275,7 @@ class Product:
         best = at(power)
         for way in (1, -1):
             start = power
-            while abs(power) < _MOST_POWERS and (found := at(power + way)) < best:
+            while best > enough and abs(power) < _MOST_POWERS and (found := at(power + way)) < best:
                 best, power = found, power + way
             if power != start:
                 break

@@ -44,9 +44,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
+from smoothdp.composition.laws.law import Excess
 from smoothdp.composition.laws.oscillation import TRIG_ERROR, short_step, unit_circle
 from smoothdp.composition.laws.product import Product
 from smoothdp.composition.routes.moved import Moved, Taken
@@ -114,6 +117,14 @@ class Plan:
     def count(self) -> int:
         """The number of nodes, 0 included."""
         return math.ceil(self.last / self.step) + 1
+
+
+class Nearby(NamedTuple):
+    """Bounds of ln delta, its slope and the second derivative: estimates."""
+
+    bounds: LogBounds
+    slope: float
+    bend: float
 
 
 class Contour:
@@ -189,9 +200,15 @@ class Contour:
             centres.append(count * sums.centre)
             error = sums.error + 3 * UNIT_ROUNDOFF
             with np.errstate(under="ignore", divide="ignore", over="ignore"):
-                absolute += count * error
-                relative += count * error / np.abs(sums.values)
-                values *= _power(sums.values, count)
+                if sums.excess is not None and _is_close(sums.excess):
+                    power, slip = _raised(sums.excess, count)
+                    absolute += slip
+                    relative += slip
+                    values *= power
+                else:
+                    absolute += count * error
+                    relative += count * error / np.abs(sums.values)
+                    values *= _power(sums.values, count)
             if taken is not None:
                 taken.multiply(law, count, sums)
         total = math.fsum(centres)
@@ -206,15 +223,35 @@ class Contour:
             error = error + np.where(taken.error < 0.1, 1.07 * taken.error, 4.0)
         return values, error, total, centre_error
 
+    def nearby(self, epsilon: float) -> Nearby:
+        """Return the bounds before aliases, and about how ln delta goes on from there."""
+        turn = self._turn(epsilon)
+        value, first, second = ((self.sides[0][0] * turn) @ self._factors).real.tolist()
+        if not value > 0:
+            return Nearby(LogBounds(-math.inf, 0.0), 0.0, 0.0)
+        slope = first / value
+        return Nearby(self._log_bounds(epsilon, turn), slope, second / value - slope * slope)
+
+    def _turn(self, epsilon: float) -> ComplexArray:
+        return unit_circle(-self.t * (epsilon - self.centre))
+
+    @cached_property
+    def _factors(self) -> ComplexArray:
+        """Columns 1, -z and z^2: what derivatives in epsilon multiply the terms by."""
+        z = self.plan.tilt + 1j * self.t
+        return np.stack([np.ones(z.size), -z, z * z], axis=1)
+
     def log_bounds(self, epsilon: float) -> LogBounds:
         """Bound ln delta(epsilon) of the finite losses; the lower one before aliases."""
+        return self._log_bounds(epsilon, self._turn(epsilon))
+
+    def _log_bounds(self, epsilon: float, turn: ComplexArray) -> LogBounds:
         exponent = self.log_mgf - self.plan.tilt * epsilon
         slip = self.log_error + UNIT_ROUNDOFF * (
             abs(self.log_mgf) + 3 * abs(self.plan.tilt * epsilon) + 4 * abs(exponent)
         )
         distance = epsilon - self.centre
         angle_error = self.centre_error + UNIT_ROUNDOFF * (abs(epsilon) + 2 * abs(distance))
-        turn = unit_circle(-self.t * distance)
         found = []
         for terms, rounding, lever in self.sides:
             value = float(np.sum((terms * turn).real))
@@ -251,6 +288,27 @@ def truncation(product: Product, tilt: float, last: float, spread: float) -> flo
         area = min(1 / last, 1 / (variance * last**3)) if variance else 1 / last
     size = math.exp(min(700.0, log_size)) * area / math.pi
     return size * 1.0001 + _NEGLIGIBLE
+
+
+def _is_close(excess: Excess) -> bool:
+    return float(np.abs(excess.values).max()) <= 0.5 and float(excess.error.max()) <= 0.01
+
+
+def _raised(excess: Excess, count: int) -> tuple[ComplexArray, FloatArray]:
+    """Return (1 + z)^count = e^(count ln(1 + z)), and its relative error.
+
+    ln(1 + z) is off by at most e / (1 - |z| - e), and by 32 u |z| for its rounding; the
+    exponential by LIBM_ERROR, two trigonometric functions, and 2 u for each unit of the exponent
+    and the angle.
+    """
+    z = excess.values
+    size = np.abs(z)
+    log_size = 0.5 * np.log1p(2 * z.real + (z.real * z.real + z.imag * z.imag))
+    angle = np.arctan2(z.imag, 1 + z.real)
+    off = excess.error / (0.99 - size) + 32 * UNIT_ROUNDOFF * size
+    whole = count * (np.abs(log_size) + np.abs(angle))
+    slip = 1.01 * (count * off + LIBM_ERROR + 3 * TRIG_ERROR + 3 * UNIT_ROUNDOFF * whole)
+    return np.exp(count * log_size) * unit_circle(count * angle), slip
 
 
 def _power(values: ComplexArray, count: int) -> ComplexArray:

@@ -8,12 +8,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from smoothdp.composition.laws.law import chernoff_constant
 from smoothdp.composition.laws.product import Product
-from smoothdp.composition.routes.contour import Contour, Plan, Progress, truncation
+from smoothdp.composition.routes.contour import Contour, Nearby, Plan, Progress, truncation
 from smoothdp.composition.routes.screen import Screen, screen_of
 from smoothdp.exact.logspace.bounds import (
     LIBM_ERROR,
     LOG_ZERO,
+    UNIT_ROUNDOFF,
     LogBounds,
     log_difference_lower,
     log_sum_upper,
@@ -31,9 +33,15 @@ _SHARP = 1e-11
 _ROUGH = 1e-6
 # Tilts are shared within this many units of 1 / sqrt(curvature), or half of it.
 _NEAR = 0.7
-# One plan serves epsilons within half of this over the tilt: delta is off by e^2 there at most.
-_SERVED = 4.0
+# One plan serves epsilons within half of this over the tilt, by which ln delta may be lower there;
+# of this 2 is not counted.
+_SERVED = 12.0
+_UNCOUNTED = 2.0
 _CONTOURS = 12
+_MOST_RIVALS = 128
+# Where tilts for bounds of aliases lie: deviations further, and shares of the tilt and 1.
+_DEVIATIONS, _RATIOS = (8.0, 3.0), (1.0, 0.25, 0.1, 0.04, 0.015)
+_N_MOVES = len(_DEVIATIONS) + len(_RATIOS)
 # The first smoothing is for this relative gap; then finer as far as it is asked for.
 _FIRST_GAP = 1e-4
 _SCREENED_GAP = 1e-9
@@ -67,6 +75,7 @@ class Inversion:
     contours: OrderedDict[Aim, Contour | None] = field(default_factory=OrderedDict)
     start: float = 1.0
     _screens: dict[float, Screen | None] = field(default_factory=dict)
+    _rivals: dict[float, dict[int, tuple[float, float, float]]] = field(default_factory=dict)
 
     def log_bounds(self, epsilon: float) -> LogBounds:
         """Return bounds at an epsilon of any sign; a tighter tolerance may not be met."""
@@ -82,7 +91,7 @@ class Inversion:
             found = found.met(other)
         return found
 
-    def near(self, epsilon: float) -> Callable[[float], LogBounds] | None:
+    def near(self, epsilon: float) -> Callable[[float], Nearby] | None:
         """Return what the contour of an epsilon says of others close by, but for its aliases.
 
         For guesses only: no bounds. None where that contour is long.
@@ -91,7 +100,7 @@ class Inversion:
             return None
         tilt = self._shared(self.product.saddle(epsilon, start=self.start))
         contour = self._contour(Aim(tilt, self._centre(epsilon, tilt), 0.0, self.sharpest))
-        return None if contour is None else contour.log_bounds
+        return None if contour is None else contour.nearby
 
     def _log_bounds_at(self, tilt: float, epsilon: float) -> LogBounds:
         best = LogBounds(-math.inf, min(0.0, self.product.log_chernoff(epsilon, tilt)))
@@ -202,7 +211,7 @@ class Inversion:
         curve = moments.variance + tilt**-2 + (tilt + 1) ** -2
         share = 1 / (tilt * (tilt + 1) * math.sqrt(2 * math.pi * curve))
         log_delta = moments.log_mgf - tilt * epsilon + math.log(share)
-        room = -math.log(target)
+        room = 0.5 * _SERVED - _UNCOUNTED - math.log(target)
         period = (room - min(log_delta, 0.0)) / tilt
         for _ in range(80):
             if self.log_aliases(epsilon, tilt, period) <= log_delta - room + 0.7:
@@ -214,6 +223,7 @@ class Inversion:
         screen = self._screen(tilt)
         # With a screen the nodes that are left out cost nothing, the cells of its mesh do.
         most = _MOST_SCREENED if screen is not None and spread else _MOST_NODES
+        share *= math.exp(_UNCOUNTED - 0.5 * _SERVED)
         last = self._last(tilt, spread, target * share, 3 / math.sqrt(curve), period, most)
         if last is None:
             return None
@@ -279,20 +289,38 @@ class Inversion:
         if epsilon + period >= self.product.largest:
             return left
         right = math.inf
-        variance = self.product.moments(tilt).variance
-        # The first suits a normal law; where a rare large loss is what the tilt has brought up,
-        # the variance says little.
-        moves = [factor / math.sqrt(max(variance, 1e-300)) for factor in (8.0, 3.0)]
-        moves += [factor * (tilt + 1) for factor in (1.0, 0.25, 0.1, 0.04, 0.015)]
-        for move in moves:
-            other = tilt + min(move, 8 * tilt + 8)
-            other = min(other, max(self.product.largest_tilt, 1.001 * tilt))
-            value = self.product.log_chernoff(epsilon, other)
-            value += _log_geometric((other - tilt) * period) + 4 * LIBM_ERROR * abs(value)
+        for move in range(_N_MOVES):
+            other, level, error = self._rival(tilt, move)
+            series = _log_geometric((other - tilt) * period)
+            size = abs(level) + abs(series) + 2 * other * abs(epsilon)
+            value = level - other * epsilon + series + error + 8 * UNIT_ROUNDOFF * size
             right = min(right, value)
             if right < max(left, enough):
                 break
         return log_sum_upper(left, right)
+
+    def _rival(self, tilt: float, number: int) -> tuple[float, float, float]:
+        """Return one of several tilts beyond one, ln of kappa e^K there, and its error."""
+        rivals = self._rivals.setdefault(tilt, {})
+        if number not in rivals:
+            product = self.product
+            if number < len(_DEVIATIONS):
+                # These suit a normal law; where a rare large loss is what the tilt has brought up,
+                # the variance says little.
+                variance = product.moments(tilt).variance
+                move = _DEVIATIONS[number] / math.sqrt(max(variance, 1e-300))
+            else:
+                move = _RATIOS[number - len(_DEVIATIONS)] * (tilt + 1)
+            other = tilt + min(move, 8 * tilt + 8)
+            other = min(other, max(product.largest_tilt, 1.001 * tilt))
+            moments = product.moments(other)
+            level = moments.log_mgf + chernoff_constant(other)
+            size = abs(moments.log_mgf) + other + 2
+            error = moments.error + 8 * UNIT_ROUNDOFF * size + 4 * LIBM_ERROR * abs(level)
+            if len(self._rivals) > _MOST_RIVALS:
+                self._rivals = {tilt: rivals}
+            rivals[number] = other, level, error
+        return rivals[number]
 
     def _bounds(self, contour: Contour, epsilon: float) -> LogBounds:
         found = contour.log_bounds(epsilon)

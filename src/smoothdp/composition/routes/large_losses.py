@@ -25,6 +25,7 @@ from smoothdp.exact.logspace.bounds import (
     LOG_ZERO,
     UNIT_ROUNDOFF,
     LogBounds,
+    log_difference_lower,
     log_sum_lower,
     log_sum_upper,
 )
@@ -35,6 +36,8 @@ _LOG_ROUNDING = -33.0
 # More different laws with tails than this make too many pairs of them.
 _MOST_LAWS = 4
 _KEPT = 24
+# A term whose ln is further below that of the width of the others is bounded only.
+_NEGLIGIBLE = 7.0
 
 Laws = list[tuple[LossLaw | GaussianLaw, int]]
 
@@ -49,6 +52,14 @@ class Term:
     def log_size(self, epsilon: float) -> float:
         """Return about ln of what its rounding is relative to."""
         return self.log_times + self.inversion.log_size(epsilon)
+
+    def log_most(self, epsilon: float) -> float:
+        """Return a float not below ln of what it adds, by Markov's inequality alone."""
+        if epsilon >= self.inversion.product.largest:
+            return -math.inf
+        tilt = self.inversion.product.saddle(epsilon, start=self.inversion.start)
+        found = self.inversion.product.log_chernoff(epsilon, tilt)
+        return found + self.log_times + 4 * UNIT_ROUNDOFF * (abs(found) + self.log_times + 1)
 
     def log_bounds(self, epsilon: float) -> LogBounds:
         """Bound ln of what it adds."""
@@ -74,8 +85,13 @@ class Cut:
     def log_bounds(self, epsilon: float) -> LogBounds:
         """Bound ln delta of the finite losses."""
         total = LogBounds(LOG_ZERO.lower, self.log_rest)
-        for term in self.terms:
-            found = term.log_bounds(epsilon)
+        sizes = [(term.log_most(epsilon), place) for place, term in enumerate(self.terms)]
+        for most, place in sorted(sizes, reverse=True):
+            # What is far below the width of all so far is not worth a contour.
+            width = log_difference_lower(total.upper, total.lower)
+            found = LogBounds(-math.inf, most)
+            if most > width - _NEGLIGIBLE:
+                found = self.terms[place].log_bounds(epsilon)
             total = LogBounds(
                 log_sum_lower(total.lower, found.lower), log_sum_upper(total.upper, found.upper)
             )

@@ -13,7 +13,7 @@ from smoothdp.claims.excess import log_gaussian_square_excess
 from smoothdp.composition.laws.law import EXACT
 from smoothdp.composition.laws.product import Product
 from smoothdp.composition.routes.balls import ball_bounds
-from smoothdp.composition.routes.contour import Progress
+from smoothdp.composition.routes.contour import Nearby, Progress
 from smoothdp.composition.routes.grouping import grouped
 from smoothdp.composition.routes.inversion import Inversion
 from smoothdp.composition.routes.large_losses import LargeLosses
@@ -102,7 +102,7 @@ class Solver:
                 return found.met(sharper)
         return found
 
-    def near(self, epsilon: float) -> Callable[[float], LogBounds] | None:
+    def near(self, epsilon: float) -> Callable[[float], Nearby] | None:
         """Return a guess of ln delta as a function of epsilons close by, where one is at hand."""
         if self.route != "contour" or not self.product.parts or self.moving:
             return None
@@ -116,7 +116,9 @@ class Solver:
         if log_value == -math.inf or not product.parts:
             return False
         low = math.nextafter(real_bounds(epsilon).lower - slack.loss, -math.inf)
-        finite = -math.inf if low >= product.largest else product.log_chernoff_least(low)
+        finite, enough = -math.inf, log_value - slack.mass - 1e-9
+        if low < product.largest:
+            finite = product.log_chernoff_least(low, enough=enough)
         above = log_sum_upper(finite, product.log_infinite.upper)
         return math.nextafter(above + slack.mass, math.inf) <= log_value
 

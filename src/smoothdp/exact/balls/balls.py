@@ -21,6 +21,8 @@ from smoothdp.exact.parameters.numbers import LogRatio, Real
 
 _BEYOND_FLOATS = 710
 """e to this is above the largest float."""
+_FINE = 1 << 900
+"""Ratios of whole numbers up to here are no larger than floats."""
 
 _PRECISION_LOCK = threading.RLock()
 
@@ -119,6 +121,10 @@ def real_bounds(value: Real) -> LogBounds:
     """Return floats around an exact number, equal if it is a float."""
     if isinstance(value, LogRatio):
         return log_bounds(value.ratio)
+    if value.denominator <= _FINE and abs(value.numerator) <= _FINE:
+        near = float(value)
+        if near.as_integer_ratio() == (value.numerator, value.denominator):
+            return LogBounds(near, near)
     with precision(64):
         return enclose(ball(value))
 

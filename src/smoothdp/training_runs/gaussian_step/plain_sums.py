@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from smoothdp.composition.laws.law import Moments, TiltedSums
-from smoothdp.composition.laws.oscillation import Waves, oscillating_sums, short_step
+from smoothdp.composition.laws.law import Excess, Moments, TiltedSums
+from smoothdp.composition.laws.oscillation import Waves, moving_sums, short_step
 from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF
 from smoothdp.training_runs.gaussian_step.line_points import Points, scaled
 from smoothdp.training_runs.gaussian_step.path_panels import Branch, PanelRow
@@ -235,11 +235,16 @@ def transform_of(sums: PlainSums, moments: Moments, *, step: float, count: int) 
     points = scaled(line.points, moments.log_mgf)
     waves = points.waves
     weights = np.exp(waves.log_sizes)
-    found = oscillating_sums(weights, waves.positions - moments.mean, step=step, count=count)
-    constant = line.constant + 1.01 * float(weights @ points.mass_error)
-    slope = 1.01 * float(weights @ points.loss_error)
-    constant += found.constant + sums.tails(line, moments.log_mgf)
-    constant += 1.01 * LIBM_ERROR * float(np.sum(weights))
-    # Positions less the centre are rounded once more.
+    positions = waves.positions - moments.mean
+    values, rounding = moving_sums(weights, positions, step=step, count=count)
+    # The rule, at t and at 0, and what is beyond its ends.
+    constant = 2 * (line.constant + sums.tails(line, moments.log_mgf))
+    # Weights are off relatively, which counts times |e^(i t x) - 1|; positions less the centre are
+    # rounded once more.
     t = step * np.arange(count, dtype=np.float64)
-    return TiltedSums(found.values, 1.01 * (constant + (2 * found.slope + slope) * t), moments.mean)
+    off = weights * (points.mass_error + 2 * LIBM_ERROR)
+    moved = np.minimum(t * float(off @ np.abs(positions)), 2 * float(np.sum(off)))
+    slope = float(weights @ (points.loss_error + UNIT_ROUNDOFF * np.abs(positions)))
+    error = 1.01 * (constant + rounding + moved + slope * t)
+    excess = Excess(values, error + 1.01 * moments.error * np.abs(values))
+    return TiltedSums(1 + values, error + 2 * UNIT_ROUNDOFF, moments.mean, excess)

@@ -29,11 +29,18 @@ from typing import Literal
 import numpy as np
 
 from smoothdp.composition.laws.atoms import AtomsLaw
-from smoothdp.composition.laws.law import LossLaw, Moments, Split, Still, TiltedSums
+from smoothdp.composition.laws.law import (
+    Excess,
+    LossLaw,
+    Moments,
+    Split,
+    Still,
+    TiltedSums,
+)
 from smoothdp.composition.laws.oscillation import damped_sums
 from smoothdp.exact.balls.balls import ball, enclose, precision
 from smoothdp.exact.balls.special import normal_tail
-from smoothdp.exact.logspace.bounds import LOG_ZERO, LogBounds
+from smoothdp.exact.logspace.bounds import LOG_ZERO, UNIT_ROUNDOFF, LogBounds
 from smoothdp.training_runs.gaussian_step.line_points import (
     Line,
     Points,
@@ -287,12 +294,13 @@ class SubsampledGaussianLaw(LossLaw):
         moments = self.moments(tilt)
         values = np.empty(count, dtype=np.complex128)
         error = np.empty(count)
-        plain, served = self._plain(tilt), 0
+        plain, served, excess = self._plain(tilt), 0, None
         if plain is not None:
             served = _served(plain, step, count)
         if plain is not None and served:
             whole = transform_of(plain, moments, step=step, count=served)
             values[:served], error[:served] = whole.values, whole.error
+            excess = whole.excess
         for first, size in _blocks(step, count, served):
             t = step * np.arange(first, first + size, dtype=np.float64)
             line = self._line(tilt, float(t[0]), float(t[-1]))
@@ -305,7 +313,15 @@ class SubsampledGaussianLaw(LossLaw):
             block = slice(first, first + size)
             values[block] = sums.values
             error[block] = 1.01 * (sums.constant + constant + (sums.slope + slope) * t)
-        return TiltedSums(values, error + 1.01 * moments.error, moments.mean)
+        error += 1.01 * moments.error
+        if excess is not None and served < count:
+            # Beyond, what is left of psi - 1 is no better than psi.
+            rest = error[served:] + UNIT_ROUNDOFF
+            excess = Excess(
+                np.concatenate([excess.values, values[served:] - 1]),
+                np.concatenate([excess.error, rest]),
+            )
+        return TiltedSums(values, error, moments.mean, excess)
 
     def cost(self, tilt: float, *, last: float, budget: float) -> int:
         del last, budget
