@@ -281,7 +281,7 @@ class SubsampledGaussianLaw(LossLaw):
         error = np.empty(count)
         plain, served = self._plain(tilt), 0
         if plain is not None:
-            served = _served(plain, step, count)
+            served = plain.served(step, count)
         if plain is not None and served:
             whole = transform_of(plain, moments, step=step, count=served)
             values[:served], error[:served] = whole.values, whole.error
@@ -354,19 +354,6 @@ def _blocks(step: float, count: int, served: int) -> list[tuple[int, int]]:
         blocks.append((first, end - first))
         first, end = end, min(count, max(end + 1, 2 * end))
     return blocks
-
-
-def _served(plain: PlainSums, step: float, count: int) -> int:
-    """Return how many nodes the whole line serves, in all or up to a power of 2."""
-    last = step * (count - 1)
-    if plain.serves(last):
-        return count
-    limit = _REAL
-    if not plain.serves(limit):
-        return 0
-    while plain.serves(2 * limit):
-        limit *= 2
-    return min(count, math.floor(limit / step) + 1)
 
 
 @lru_cache(maxsize=256)

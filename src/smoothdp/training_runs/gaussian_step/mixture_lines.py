@@ -1,0 +1,195 @@
+"""The likelihood ratio of a mixture of normal laws along lines Im y = s, with its errors.
+
+R(y) = p_0 + sum p_i e^(a_i(y)), a_i(y) = m_i y - m_i^2 / 2, over the shifts m_i > 0. What is left
+out beyond the ends of a line: proofs/mixtures-of-gaussians#5.
+
+Rounding, u = 2^-53. a_i is within A_i = 8 u (m_i (|y| + s + m_i) + 1) of its value, which moves
+ln R by the mean of the A_i with the weights w_i = p_i |e^(a_i)| / |R|. Where R >= 1 / 2 and no
+exponent is large, ln R = ln(1 + U) with U = sum p_i expm1(a_i), within (K + 12) u V of its value,
+V the sum of p_i |expm1(a_i)|, on the real line; off it each term is
+expm1(a) cos b - 2 sin^2(b/2) + i e^a sin b, and V has 2 |sin(b/2)| + e^a besides. ln(1 + U) by
+log1p and arctan2 is then within (K + 64) u V / |R| + 16 u |ln R|. Elsewhere R is e^top times a sum
+of terms of at most 1, each within 4 u (|ln p_i| + |a_i|) + 20 u of its value
+(proofs/mixtures-of-gaussians#7).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from smoothdp.exact.balls.balls import log_bounds
+from smoothdp.exact.logspace.bounds import UNIT_ROUNDOFF
+from smoothdp.training_runs.gaussian_step.mixture_step import Shifts
+from smoothdp.training_runs.gaussian_step.path_panels import Branch, PanelRow
+from smoothdp.training_runs.gaussian_step.subsampled_lines import log_tail
+from smoothdp.types import FloatArray
+
+# ln of what R may be for it to be formed as 1 + U, and the largest exponent.
+_TOP, _LEAST = 30.0, -0.69
+_EXPONENT = 600.0
+# Probabilities below floats, times the largest power.
+_LOST = 1e-35
+
+
+class _Terms(NamedTuple):
+    """a_i and ln p_i + a_i, the largest of these and of ln p_0, and ln R on the real line."""
+
+    a: FloatArray
+    logs: FloatArray
+    top: FloatArray
+    real: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class ManyShifts:
+    """ln R of a mixture of N(m_i, 1) against N(0, 1), and tails of N R^w."""
+
+    shifts: Shifts
+
+    @cached_property
+    def m(self) -> float:
+        """The largest shift, as a float."""
+        return float(self.shifts.sizes[-1])
+
+    @cached_property
+    def _moving(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """m_i, p_i, ln p_i and m_i^2 / 2 of the shifts above 0."""
+        pairs = self.shifts.moving
+        return (
+            np.array([float(m) for m, _ in pairs]),
+            np.array([float(p) for _, p in pairs]),
+            np.array([log_bounds(p).lower for _, p in pairs]),
+            np.array([float(m * m / 2) for m, _ in pairs]),
+        )
+
+    @cached_property
+    def log_still(self) -> float:
+        """ln p_0, -inf if there is no shift of 0."""
+        still = self.shifts.still
+        return log_bounds(still).lower if still else -math.inf
+
+    def _terms(self, y: FloatArray) -> _Terms:
+        m, _, log_p, offset = self._moving
+        a = np.multiply.outer(m, y) - _deep(offset, y)
+        logs = a + _deep(log_p, y)
+        top = np.maximum(logs.max(axis=0), self.log_still)
+        real = top + np.log(np.exp(logs - top).sum(axis=0) + np.exp(self.log_still - top))
+        return _Terms(a, logs, top, real)
+
+    @staticmethod
+    def _near(terms: _Terms) -> FloatArray:
+        """Return where R is formed as 1 + U."""
+        near = (terms.a.max(axis=0) <= _EXPONENT) & (terms.real <= _TOP) & (terms.real >= _LEAST)
+        return np.asarray(near)
+
+    def log_ratio(self, y: FloatArray, s: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return ln |R| and arg R at y + i s, |m s| < pi."""
+        m, p, _, _ = self._moving
+        terms = self._terms(y)
+        b = np.multiply.outer(m, s)
+        cos, sin = np.cos(b), np.sin(b)
+        weights = np.exp(terms.logs - terms.top)
+        still = np.exp(self.log_still - terms.top)
+        along, across = (weights * cos).sum(axis=0) + still, (weights * sin).sum(axis=0)
+        log_size = terms.top + 0.5 * np.log(along * along + across * across)
+        angle = np.arctan2(across, along)
+        near = self._near(terms)
+        if not near.any():
+            return log_size, angle
+        a = np.minimum(terms.a, _EXPONENT)
+        half = np.sin(0.5 * b)
+        with np.errstate(over="ignore", invalid="ignore"):
+            x = np.tensordot(p, np.expm1(a) * cos - 2 * half * half, axes=1)
+            z = np.tensordot(p, np.exp(a) * sin, axes=1)
+            size = np.where(near, x * (2 + x) + z * z, 0.0)
+            close = 0.5 * np.log1p(size)
+            turn = np.arctan2(z, 1 + x)
+        return np.where(near, close, log_size), np.where(near, turn, angle)
+
+    def log_real_ratio(self, y: FloatArray) -> FloatArray:
+        """Return ln R at real y, within `loss_error`."""
+        _, p, _, _ = self._moving
+        terms = self._terms(y)
+        near = self._near(terms)
+        if not near.any():
+            return terms.real
+        excess = np.tensordot(p, np.expm1(np.minimum(terms.a, _EXPONENT)), axes=1)
+        return np.where(near, np.log1p(np.where(near, excess, 0.0)), terms.real)
+
+    def loss_error(self, y: FloatArray, s: FloatArray, log_size: FloatArray) -> FloatArray:
+        """Return a bound of the error of ln R."""
+        m, p, log_p, _ = self._moving
+        terms = self._terms(y)
+        near = self._near(terms)
+        off_line = bool(np.any(s))
+        weights = np.exp(np.minimum(terms.logs - log_size, 1.0))
+        reach = np.abs(y) + np.abs(s)
+        position = 8 * ((reach + _deep(m, y)) * _deep(m, y) + 1)
+        moved = (weights * position).sum(axis=0)
+        angle = m[-1] * np.abs(s)
+        of_log = (16 if off_line else 9) * (np.abs(log_size) + angle)
+        # R as 1 + U.
+        level = np.exp(-np.where(near, log_size, 0.0))
+        a = np.minimum(terms.a, _EXPONENT)
+        value = np.abs(np.expm1(a))
+        if off_line:
+            value += 2 * np.abs(np.sin(0.5 * np.multiply.outer(m, s))) + np.exp(a)
+        value = np.tensordot(p, value, axes=1)
+        near_error = (m.size + (64 if off_line else 12)) * np.where(near, value, 0.0) * level
+        # R as a sum of positive terms, or of terms within a right angle.
+        spread = (weights * (np.abs(terms.a) + _deep(np.abs(log_p), y))).sum(axis=0)
+        if self.log_still > -math.inf:
+            spread += abs(self.log_still)
+        far_error = 6 * spread + 2 * (m.size + 40)
+        found = moved + of_log + np.where(near, near_error, far_error)
+        return np.asarray(1.01 * UNIT_ROUNDOFF * found + _LOST)
+
+    # ---- beyond the ends ----------------------------------------------------------------
+
+    def beyond(self, branch: Branch, row: PanelRow, log_mgf: float) -> float:
+        """Return a bound of the integral of |N R^w| along a line beyond the points of a row."""
+        height = float(row.heights[0])
+        ends = np.array([row.middles[0], row.middles[-1]])
+        on_line = self.log_real_ratio(ends)
+        above, _ = self.log_ratio(ends, np.full(2, height))
+        tails = (
+            self.log_left(branch.power, float(ends[0]), float(on_line[0])),
+            self.log_right(branch.power, float(ends[1]), float(above[1])),
+        )
+        lift = 0.5 * height * height - log_mgf
+        return 1.01 * math.fsum(math.exp(min(tail + lift, 700.0)) for tail in tails)
+
+    def log_left(self, power: float, low: float, log_ratio: float) -> float:
+        """Return ln of a bound of the integral of |N R^w| below a point, where ln R is given.
+
+        For power < 0 the point is at most power times the smallest shift.
+        """
+        if power > 0:
+            return log_tail(-low) + power * log_ratio
+        first, log_p = float(self.shifts.sizes[0]), log_bounds(self.shifts.probabilities[0]).lower
+        found = power * (log_p - (1 - power) * first * first / 2)
+        return found + 1e-14 * abs(found) + log_tail(power * first - low)
+
+    def log_right(self, power: float, high: float, log_ratio: float) -> float:
+        """Return ln of a bound of the integral of |N R^w| above a point, where ln |R| is given.
+
+        For power > 0 the point is at least power times the largest shift.
+        """
+        if power < 0:
+            return power * log_ratio + log_tail(high)
+        m, ends = self.m, np.array([high])
+        # R = e^(a_K) times what falls.
+        share = float(self._terms(ends).real[0]) - (m * high - m * m / 2)
+        share += 1e-14 * (m * abs(high) + m * m + 40)
+        found = power * share + m * m * power * (power - 1) / 2
+        return found + 1e-14 * abs(found) + log_tail(high - power * m)
+
+
+def _deep(values: FloatArray, like: FloatArray) -> FloatArray:
+    """Return values of the shifts, for arrays of points."""
+    return values.reshape(values.shape + (1,) * np.ndim(like))
