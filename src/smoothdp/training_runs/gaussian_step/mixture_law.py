@@ -27,8 +27,9 @@ from smoothdp.training_runs.gaussian_step.plain_sums import PlainSums, moments_o
 from smoothdp.types import FloatArray
 
 First = Literal["with_record", "without_record"]
-# e^-45 = 3e-20 of a tail is left out.
+# e^-45 = 3e-20 of a tail is left out, on lines of this height, too.
 _TAIL = 45.0
+_HIGHEST = 9.0
 # Where the ends of the line are looked for.
 _N_PLACES = 400
 _MOST_POINTS = 1.2e4
@@ -82,30 +83,29 @@ class MixtureLaw(LossLaw):
         power, ratio = self._power(tilt), self._ratio
         sizes = [float(m) for m in self.shifts.sizes]
         log_p = [log_bounds(p).lower for p in self.shifts.probabilities]
-        least = math.sqrt(2 * _TAIL)
+        room = _TAIL + 0.5 * min(_HIGHEST, 0.5 * math.pi / ratio.m) ** 2
         if power > 0:
             # Of the transform: it is at least 1, and that of each part alone.
             grown = power * (power - 1) / 2
             parts = zip(sizes, log_p, strict=True)
             about = max(0.0, *(power * log + m * m * grown for m, log in parts))
-            start = power * ratio.m
-            right = start + np.linspace(0, math.sqrt(2 * (_TAIL + ratio.m**2 * grown)), _N_PLACES)
-            high = _first(right, [ratio.log_right(power, x, 0.0) - about for x in right.tolist()])
-            return Branch(power, -least, high, False, False)
-        # R at 0 is at least p_1 e^(-m_1^2 / 2), and rises.
-        middle, depth = power * sizes[0], power * (log_p[0] - sizes[0] ** 2 / 2)
-        wide = math.sqrt(2 * (_TAIL + depth - power * (power - 1) * sizes[0] ** 2))
+            right = np.linspace(0, math.sqrt(2 * (room + ratio.m**2 * grown)), _N_PLACES)
+            right += power * ratio.m
+            tails = [ratio.log_right(power, x, 0.0) - about for x in right.tolist()]
+            return Branch(power, -math.sqrt(2 * room), _first(right, tails, room), False, False)
+        # R is at least p_1 e^(m_1 y - m_1^2 / 2), and rises.
+        middle, grown = power * sizes[0], power * (power - 1) * sizes[0] ** 2 / 2
+        wide = math.sqrt(2 * (room + power * log_p[0] + grown))
         left, right = np.linspace(middle, middle - wide, _N_PLACES), np.linspace(0, wide, _N_PLACES)
-        y = np.concatenate([left[::-1], right])
-        logs = power * ratio.log_real_ratio(y)
-        about = max(0.0, float((logs - 0.5 * y * y).max()) - 3.0)
-        low = _first(left, [ratio.log_left(power, x, 0.0) - about for x in left.tolist()])
-        onward = logs[left.size :].tolist()
-        tails = [
-            ratio.log_right(power, x, log / power) - about
-            for x, log in zip(right.tolist(), onward, strict=True)
+        logs = ratio.log_real_ratio(np.concatenate([left, right]))
+        y = np.concatenate([left, right])
+        about = max(0.0, float((power * logs - 0.5 * y * y).max()) - 3.0)
+        lefts = [ratio.log_left(power, x, 0.0) - about for x in left.tolist()]
+        rights = [
+            ratio.log_right(power, x, log) - about
+            for x, log in zip(right.tolist(), logs[left.size :].tolist(), strict=True)
         ]
-        return Branch(power, low, _first(right, tails), False, False)
+        return Branch(power, _first(left, lefts, room), _first(right, rights, room), False, False)
 
     def _plain(self, tilt: float) -> PlainSums:
         plain = self._sums.get(tilt)
@@ -160,10 +160,10 @@ class MixtureLaw(LossLaw):
         return self._plain(tilt).bound_from(last, self.moments(tilt).log_mgf)
 
 
-def _first(places: FloatArray, tails: list[float]) -> float:
+def _first(places: FloatArray, tails: list[float], room: float) -> float:
     """Return the first place beyond which little is left, else the last."""
     for place, tail in zip(places.tolist(), tails, strict=True):
-        if tail < -_TAIL:
+        if tail < -room:
             return float(place)
     return float(places[-1])
 
