@@ -112,8 +112,18 @@ class MixtureLaw(LossLaw):
         if plain is None:
             if len(self._sums) >= _MOST_CACHED:
                 self._sums.clear()
-            plain = self._sums[tilt] = PlainSums(self._ratio, self._branch(tilt))
+            plain = PlainSums(self._ratio, self._branch(tilt))
+            if plain.n_points(0.0) > 4 * _MOST_POINTS:
+                raise self._out_of_reach()
+            self._sums[tilt] = plain
         return plain
+
+    def _out_of_reach(self) -> OutOfReach:
+        return OutOfReach(
+            expected="shifts of at most some dozen standard deviations of the noise, to compose",
+            got=f"one of {self._ratio.m:g}",
+            remedy="Raise the noise: with so little a record that is used is seen",
+        )
 
     # ---- what a law offers ------------------------------------------------------------
 
@@ -137,11 +147,7 @@ class MixtureLaw(LossLaw):
             t = step * np.arange(first, first + size, dtype=np.float64)
             line = plain.lifted(float(t[0]), moments.log_mgf)
             if line is None:
-                raise OutOfReach(
-                    expected="noise whose integrals take at most some thousand points",
-                    got=f"shifts of up to {self._ratio.m:g} standard deviations of the noise",
-                    remedy="Raise the noise: with so little there is next to no privacy",
-                )
+                raise self._out_of_reach()
             waves = line.points.waves
             waves = waves._replace(positions=waves.positions - moments.mean)
             sums = damped_sums(waves, first=first, step=step, count=size, budget=budget)

@@ -41,7 +41,7 @@ from smoothdp.training_runs.subsampled_gaussian import SubsampledGaussian
 _MOST = 256
 # Of the law for compositions in which items may point either way.
 _DEPTH = -120.0
-_N_POINTS = 2000
+_N_POINTS = 800
 
 
 @dataclass(frozen=True, init=False)
