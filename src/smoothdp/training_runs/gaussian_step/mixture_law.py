@@ -8,7 +8,8 @@ trapezoid rule on the real line serves small t, the same rule on lines off it al
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
@@ -91,8 +92,8 @@ class MixtureLaw(LossLaw):
             about = max(0.0, *(power * log + m * m * grown for m, log in parts))
             right = np.linspace(0, math.sqrt(2 * (room + ratio.m**2 * grown)), _N_PLACES)
             right += power * ratio.m
-            tails = [ratio.log_right(power, x, 0.0) - about for x in right.tolist()]
-            return Branch(power, -math.sqrt(2 * room), _first(right, tails, room), False, False)
+            high = _first(right, lambda at: ratio.log_right(power, right[at], 0.0) - about + room)
+            return Branch(power, -math.sqrt(2 * room), high, False, False)
         # R is at least p_1 e^(m_1 y - m_1^2 / 2), and rises.
         middle, grown = power * sizes[0], power * (power - 1) * sizes[0] ** 2 / 2
         wide = math.sqrt(2 * (room + power * log_p[0] + grown))
@@ -100,12 +101,12 @@ class MixtureLaw(LossLaw):
         logs = ratio.log_real_ratio(np.concatenate([left, right]))
         y = np.concatenate([left, right])
         about = max(0.0, float((power * logs - 0.5 * y * y).max()) - 3.0)
-        lefts = [ratio.log_left(power, x, 0.0) - about for x in left.tolist()]
-        rights = [
-            ratio.log_right(power, x, log) - about
-            for x, log in zip(right.tolist(), logs[left.size :].tolist(), strict=True)
-        ]
-        return Branch(power, _first(left, lefts, room), _first(right, rights, room), False, False)
+        onward = logs[left.size :]
+        low = _first(left, lambda at: ratio.log_left(power, left[at], 0.0) - about + room)
+        high = _first(
+            right, lambda at: ratio.log_right(power, right[at], onward[at]) - about + room
+        )
+        return Branch(power, low, high, False, False)
 
     def _plain(self, tilt: float) -> PlainSums:
         plain = self._sums.get(tilt)
@@ -166,12 +167,10 @@ class MixtureLaw(LossLaw):
         return self._plain(tilt).bound_from(last, self.moments(tilt).log_mgf)
 
 
-def _first(places: FloatArray, tails: list[float], room: float) -> float:
-    """Return the first place beyond which little is left, else the last."""
-    for place, tail in zip(places.tolist(), tails, strict=True):
-        if tail < -room:
-            return float(place)
-    return float(places[-1])
+def _first(places: FloatArray, log_tail: Callable[[int], float]) -> float:
+    """Return the first place with little beyond it, else the last: what is left falls."""
+    found = bisect_left(range(places.size), 1, key=lambda at: log_tail(at) < 0)
+    return float(places[min(found, places.size - 1)])
 
 
 def _blocks(step: float, count: int, served: int) -> Iterator[tuple[int, int]]:

@@ -40,8 +40,8 @@ from smoothdp.training_runs.subsampled_gaussian import SubsampledGaussian
 
 _MOST = 256
 # Of the law for compositions in which items may point either way.
-_DEPTH = -120.0
-_N_POINTS = 800
+_DEPTH = -60.0
+_N_POINTS = 500
 
 
 @dataclass(frozen=True, init=False)
