@@ -115,16 +115,14 @@ class MixtureLaw(LossLaw):
                 self._sums.clear()
             plain = PlainSums(self._ratio, self._branch(tilt))
             if plain.n_points(0.0) > 4 * _MOST_POINTS:
-                raise self._out_of_reach()
+                raise OutOfReach(
+                    expected="shifts of some dozen standard deviations of the noise at most, to "
+                    "compose",
+                    got=f"one of {self._ratio.m:g}",
+                    remedy="Raise the noise: with so little a record that is used is seen",
+                )
             self._sums[tilt] = plain
         return plain
-
-    def _out_of_reach(self) -> OutOfReach:
-        return OutOfReach(
-            expected="shifts of at most some dozen standard deviations of the noise, to compose",
-            got=f"one of {self._ratio.m:g}",
-            remedy="Raise the noise: with so little a record that is used is seen",
-        )
 
     # ---- what a law offers ------------------------------------------------------------
 
@@ -148,7 +146,9 @@ class MixtureLaw(LossLaw):
             t = step * np.arange(first, first + size, dtype=np.float64)
             line = plain.lifted(float(t[0]), moments.log_mgf)
             if line is None:
-                raise self._out_of_reach()
+                # |psi| is at most 1.
+                values[first : first + size], error[first : first + size] = 0.0, 1.0
+                continue
             waves = line.points.waves
             waves = waves._replace(positions=waves.positions - moments.mean)
             sums = damped_sums(waves, first=first, step=step, count=size, budget=budget)

@@ -53,7 +53,7 @@ class PlainSums:
 
     mixture: Ratio
     branch: Branch
-    _lifted: dict[int, Line | None] = field(default_factory=dict, repr=False, compare=False)
+    _lifted: dict[int, Line] = field(default_factory=dict, repr=False, compare=False)
     _edges: dict[int, _Edge | None] = field(default_factory=dict, repr=False, compare=False)
     _places: dict[int, int] = field(default_factory=dict, repr=False, compare=False)
 
@@ -136,16 +136,21 @@ class PlainSums:
         error of the rule does not grow with t (proofs/mixtures-of-gaussians#6).
         """
         place = self._place_at(t)
-        while place >= 0:
-            if place not in self._lifted:
-                self._lifted[place] = self._lift(place, log_mgf)
-            if self._lifted[place] is not None:
-                break
-            # Higher lines need fewer points.
-            place -= 1
-        return self._lifted.get(place)
+        if self._lift_size(place) > 4 * _MOST_POINTS:
+            place = min(range(_N_HEIGHTS), key=self._lift_size)
+            if self._lift_size(place) > 4 * _MOST_POINTS:
+                return None
+        line = self._lifted.get(place)
+        if line is None:
+            line = self._lifted[place] = self._lift(place, log_mgf)
+        return line
 
-    def _lift(self, place: int, log_mgf: float) -> Line | None:
+    def _lift_size(self, place: int) -> float:
+        """Return about how many points the line of a place has."""
+        return (self.branch.high - self.branch.low) / self._lift_step(place)[0]
+
+    def _lift_step(self, place: int) -> tuple[float, float]:
+        """Return a step, and what the rule of that step is off, relative to E e^(cL)."""
         height = float(self._height(np.array(place)))
         m, power = self.mixture.m, self.branch.power
         best, size = 0.0, 1.0
@@ -157,10 +162,12 @@ class PlainSums:
             if best / (size + _ROOM) < d / (log_size + _ROOM):
                 best, size = d, log_size
         step = short_step(2 * math.pi * best / (size + _ROOM))
-        if (self.branch.high - self.branch.low) / step > 4 * _MOST_POINTS:
-            return None
         gap = 2 * math.pi * best / step * (1 - 1e-14)
-        error = 2.0001 * math.exp(size - gap) / -math.expm1(-gap)
+        return step, 2.0001 * math.exp(size - gap) / -math.expm1(-gap)
+
+    def _lift(self, place: int, log_mgf: float) -> Line:
+        height, power = float(self._height(np.array(place))), self.branch.power
+        step, error = self._lift_step(place)
         row = self._row(step, height)
         points = self._points(row, step)
         y, waves = row.middles, points.waves
