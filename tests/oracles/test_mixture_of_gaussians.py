@@ -213,10 +213,10 @@ def test_large_nodes_have_lines_of_their_own() -> None:
 
 
 def test_a_persons_records_are_counted_together() -> None:
-    """Exact binomials; one record is the sampled Gaussian; more records cost more, and not more
-    than as many times one."""
+    """Exact binomials; one record is the sampled Gaussian; more records cost more; without
+    sampling all k together are one shift."""
     step = sd.MixtureOfGaussians.of_group(3, sampling_rate="0.2", sigma=4, sensitivity=2)
-    assert step.exact_sensitivities == (0, 2, 4, 6)
+    assert step.exact_sensitivities == (F(0), F(2), F(4), F(6))
     assert step.exact_probabilities == (F(64, 125), F(48, 125), F(12, 125), F(1, 125))
     one = sd.MixtureOfGaussians.of_group(1, sampling_rate="0.2", sigma=4, sensitivity=2)
     sampled = sd.SubsampledGaussian("0.2", noise_multiplier=2)

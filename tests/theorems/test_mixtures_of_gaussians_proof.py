@@ -5,12 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 import random
+from collections.abc import Callable
 from fractions import Fraction
 
 import mpmath
 import numpy as np
 import pytest
 from flint import acb, arb, ctx, fmpq
+from mpmath import mpf
 
 import smoothdp as sd
 from smoothdp.claims.excess import log_gaussian_square_excess
@@ -145,31 +147,35 @@ def test_larger_shifts_lose_more() -> None:
 # ---- 2. One release
 
 
+def weighted(part: Callable[[mpf], mpf], unit: mpf) -> Callable[[mpf], mpf]:
+    return lambda y: mpmath.npdf(y) / unit * part(y)
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_one_release_by_integration(seed: int) -> None:
     shifts = drawn_shifts(seed, still=seed != 1, scale=(1, 1, 3, 0.1)[seed])
     with mpmath.workdps(30):
         pairs = [
-            (mpmath.mpf(m.numerator) / m.denominator, mpmath.mpf(p.numerator) / p.denominator)
+            (mpf(m.numerator) / m.denominator, mpf(p.numerator) / p.denominator)
             for m, p in zip(*shifts, strict=True)
         ]
 
-        def ratio(y: mpmath.mpf) -> mpmath.mpf:
+        def ratio(y: mpf) -> mpf:
             return sum(p * mpmath.exp(m * y - m * m / 2) for m, p in pairs)
 
         for growth in GROWTHS[1:3]:
-            e = mpmath.mpf(growth.numerator) / growth.denominator
+            e = mpf(growth.numerator) / growth.denominator
             for part, bracket, level in (
                 (lambda y: ratio(y) - e, log_with_first, e),  # noqa: B023
                 (lambda y: 1 - e * ratio(y), log_without_first, 1 / e),  # noqa: B023
             ):
                 found = bracket(shifts, logs(growth))
-                still = mpmath.mpf(shifts.still.numerator) / shifts.still.denominator
+                still = mpf(shifts.still.numerator) / shifts.still.denominator
                 if level <= still:
                     assert found.upper == -math.inf
                     continue
                 # The root by halving.
-                low, high = mpmath.mpf(-200), mpmath.mpf(200)
+                low, high = mpf(-200), mpf(200)
                 for _ in range(120):
                     middle = (low + high) / 2
                     low, high = (middle, high) if ratio(middle) < level else (low, middle)
@@ -178,14 +184,7 @@ def test_one_release_by_integration(seed: int) -> None:
                 edges = [high + way * step for step in steps]
                 # mpmath stops by absolute errors.
                 unit = mpmath.npdf(high)
-                truth = (
-                    way
-                    * unit
-                    * mpmath.quad(
-                        lambda y: mpmath.npdf(y) / unit * part(y),  # noqa: B023
-                        edges,
-                    )
-                )
+                truth = way * unit * mpmath.quad(weighted(part, unit), edges)
                 assert found.lower <= mpmath.log(truth) <= found.upper
                 assert found.upper - found.lower < 1e-14 * (1 + abs(found.upper))
 
@@ -363,7 +362,7 @@ def test_what_the_ends_leave_out(shifts: Shifts, power: float) -> None:
     high = max(1.0, power * last) + 1.0
     for height in (0.0, 0.6 * math.pi / 2 / last):
         for end, way in ((low, -1), (high, 1)):
-            y = end + way * step * np.arange(1, 400)
+            y = end + way * step * np.arange(1, 400, dtype=np.float64)
             log_size, _ = ratio.log_ratio(y, np.full(y.size, height))
             terms = step * np.exp(power * log_size - 0.5 * y * y) / math.sqrt(2 * math.pi)
             at, _ = ratio.log_ratio(np.array([end]), np.full(1, height))
@@ -451,11 +450,11 @@ def test_rounding_of_the_logarithm_of_the_ratio(seed: int) -> None:
                 strict=True,
             ):
                 z = acb(at, height)
-                exact_ratio = sum(
-                    (ball_of(p) * (ball_of(m) * z - ball_of(m * m) / 2).exp())
+                parts = [
+                    acb(ball_of(p)) * (ball_of(m) * z - ball_of(m * m) / 2).exp()
                     for m, p in zip(*shifts, strict=True)
-                )
-                truth = exact_ratio.log()
+                ]
+                truth = sum(parts, start=acb(0)).log()
                 assert abs(float((truth.real - found).mid())) <= bound
                 assert abs(float((truth.imag - turn).mid())) <= bound
                 assert bound < 1e-12 * (1 + abs(found) + 1e3 * float(ratio.m))
