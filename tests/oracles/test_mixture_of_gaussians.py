@@ -140,7 +140,7 @@ def test_steps_and_their_halves() -> None:
 def in_balls(law: MixtureLaw, tilt: float, t: float) -> tuple[acb, arb]:
     """Return the integrals of N R^w at t and at 0, by a rule that is off by e^-65."""
     sizes, shares = ([arb(fmpq(x.numerator, x.denominator)) for x in part] for part in law.shifts)
-    m, branch = float(law.shifts.sizes[-1]), law._branch(tilt)
+    m, branch = float(law.shifts.sizes[-1]), law._ratio.window(law._power(tilt))
     forward = law.first == "with_record"
     d = min(0.45 * math.pi / m, 3.0)
     size = 0.0 if forward else -tilt * math.log(math.cos(m * d))

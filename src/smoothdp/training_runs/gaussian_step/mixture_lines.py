@@ -16,6 +16,8 @@ of terms of at most 1, each within 4 u (|ln p_i| + |a_i|) + 20 u of its value
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -24,14 +26,19 @@ import numpy as np
 
 from smoothdp.exact.balls.balls import log_bounds
 from smoothdp.exact.logspace.bounds import UNIT_ROUNDOFF
-from smoothdp.training_runs.gaussian_step.mixture_step import Shifts
-from smoothdp.training_runs.gaussian_step.path_panels import Branch, PanelRow
-from smoothdp.training_runs.gaussian_step.subsampled_lines import log_tail
+from smoothdp.training_runs.gaussian_step.mixture_step import Shifts, near_root
+from smoothdp.training_runs.gaussian_step.path_panels import Branch
+from smoothdp.training_runs.gaussian_step.ratio import Ratio, log_tail
 from smoothdp.types import FloatArray
 
 # ln of what R may be for it to be formed as 1 + U, and the largest exponent.
 _TOP, _LEAST = 30.0, -0.69
 _EXPONENT = 600.0
+# e^-45 = 3e-20 of a tail is left out, on lines of this height, too.
+_TAIL = 45.0
+_HIGHEST = 9.0
+# Where the ends of the line are looked for.
+_N_PLACES = 400
 # Probabilities below floats, times the largest power.
 _LOST = 1e-35
 
@@ -46,7 +53,7 @@ class _Terms(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class ManyShifts:
+class ManyShifts(Ratio):
     """ln R of a mixture of N(m_i, 1) against N(0, 1), and tails of N R^w."""
 
     shifts: Shifts
@@ -149,20 +156,20 @@ class ManyShifts:
         found = moved + of_log + np.where(near, near_error, far_error)
         return np.asarray(1.01 * UNIT_ROUNDOFF * found + _LOST)
 
-    # ---- beyond the ends ----------------------------------------------------------------
+    def place(self, loss: float) -> float:
+        """Return about where ln R is a loss above 0."""
+        return near_root(self.shifts, math.log(math.expm1(loss) + float(1 - self.shifts.still)))
 
-    def beyond(self, branch: Branch, row: PanelRow, log_mgf: float) -> float:
-        """Return a bound of the integral of |N R^w| along a line beyond the points of a row."""
-        height = float(row.heights[0])
-        ends = np.array([row.middles[0], row.middles[-1]])
-        on_line = self.log_real_ratio(ends)
-        above, _ = self.log_ratio(ends, np.full(2, height))
-        tails = (
-            self.log_left(branch.power, float(ends[0]), float(on_line[0])),
-            self.log_right(branch.power, float(ends[1]), float(above[1])),
-        )
-        lift = 0.5 * height * height - log_mgf
-        return 1.01 * math.fsum(math.exp(min(tail + lift, 700.0)) for tail in tails)
+    def log_mass_above(self, cut: float) -> float:
+        """Return a float not below ln P(y > cut), y under the mixture."""
+        logs = [
+            log_bounds(p).upper + log_tail(cut - float(m))
+            for m, p in zip(*self.shifts, strict=True)
+        ]
+        top = max(logs)
+        return top + math.log(math.fsum(math.exp(log - top) for log in logs)) + 1e-9
+
+    # ---- beyond the ends ----------------------------------------------------------------
 
     def log_left(self, power: float, low: float, log_ratio: float) -> float:
         """Return ln of a bound of the integral of |N R^w| below a point, where ln R is given.
@@ -188,6 +195,38 @@ class ManyShifts:
         share += 1e-14 * (m * abs(high) + m * m + 40)
         found = power * share + m * m * power * (power - 1) / 2
         return found + 1e-14 * abs(found) + log_tail(high - power * m)
+
+    def window(self, power: float) -> Branch:
+        """Return an interval beyond which little of N R^power is left: an estimate."""
+        sizes = [float(m) for m in self.shifts.sizes]
+        log_p = [log_bounds(p).lower for p in self.shifts.probabilities]
+        room = _TAIL + 0.5 * min(_HIGHEST, 0.5 * math.pi / self.m) ** 2
+        if power > 0:
+            # Of the transform: it is at least 1, and that of each part alone.
+            grown = power * (power - 1) / 2
+            parts = zip(sizes, log_p, strict=True)
+            about = max(0.0, *(power * log + m * m * grown for m, log in parts))
+            right = np.linspace(0, math.sqrt(2 * (room + self.m**2 * grown)), _N_PLACES)
+            right += power * self.m
+            high = _first(right, lambda at: self.log_right(power, right[at], 0.0) - about + room)
+            return Branch(power, -math.sqrt(2 * room), high, False, False)
+        # R is at least p_1 e^(m_1 y - m_1^2 / 2), and rises.
+        middle, grown = power * sizes[0], power * (power - 1) * sizes[0] ** 2 / 2
+        wide = math.sqrt(2 * (room + power * log_p[0] + grown))
+        left, right = np.linspace(middle, middle - wide, _N_PLACES), np.linspace(0, wide, _N_PLACES)
+        y = np.concatenate([left, right])
+        logs = self.log_real_ratio(y)
+        about = max(0.0, float((power * logs - 0.5 * y * y).max()) - 3.0)
+        onward = logs[left.size :]
+        low = _first(left, lambda at: self.log_left(power, left[at], 0.0) - about + room)
+        high = _first(right, lambda at: self.log_right(power, right[at], onward[at]) - about + room)
+        return Branch(power, low, high, False, False)
+
+
+def _first(places: FloatArray, log_tail: Callable[[int], float]) -> float:
+    """Return the first place with little beyond it, else the last: what is left falls."""
+    found = bisect_left(range(places.size), 1, key=lambda at: log_tail(at) < 0)
+    return float(places[min(found, places.size - 1)])
 
 
 def _deep(values: FloatArray, like: FloatArray) -> FloatArray:

@@ -124,7 +124,7 @@ def _root(shifts: Shifts, target: Ball) -> Ball:
     if not target.is_finite():
         return undefined()
     parts = [(m, p.log() - m * m / 2) for m, p in _balls(shifts)]
-    at = number(_near(shifts, float(target.mid())))
+    at = number(near_root(shifts, float(target.mid())))
     for _ in range(working_bits().bit_length() - 3):
         value, slope = _log_sum(parts, at)
         at = (at - (value - target) / slope).mid()
@@ -157,7 +157,7 @@ def _floats(shifts: Shifts) -> tuple[tuple[float, float], ...]:
     return tuple((float(m), log_bounds(p).lower - float(m * m / 2)) for m, p in shifts.moving)
 
 
-def _near(shifts: Shifts, target: float) -> float:
+def near_root(shifts: Shifts, target: float) -> float:
     """Return about where ln S is a target: from the right Newton's steps go down to it."""
     parts = _floats(shifts)
     at = min((target - offset) / m for m, offset in parts)
