@@ -16,10 +16,13 @@ from mpmath import mpf
 
 import smoothdp as sd
 from smoothdp.claims.excess import log_gaussian_square_excess
+from smoothdp.composition.laws.product import Product
+from smoothdp.composition.routes.solver import Solver
 from smoothdp.exact.balls.balls import precision
 from smoothdp.exact.parameters.numbers import LogRatio
 from smoothdp.training_runs.gaussian_step.mixture_law import First, MixtureLaw
 from smoothdp.training_runs.gaussian_step.mixture_lines import ManyShifts
+from smoothdp.training_runs.gaussian_step.mixture_part import MixturePart
 from smoothdp.training_runs.gaussian_step.mixture_step import (
     Shifts,
     log_with_first,
@@ -296,6 +299,10 @@ def test_the_ratio_off_the_real_line() -> None:
         ).all()
         falls = [np.log(off_the_line(shifts, x, zero).real) - m[-1] * x for x in (y, y + 0.1)]
         assert (falls[1] <= falls[0] + 1e-12).all()
+        ahead = np.angle(off_the_line(shifts, y + 0.1, s))
+        assert (ahead >= np.angle(off_the_line(shifts, y, s)) - 1e-12).all()
+        sizes = [np.abs(off_the_line(shifts, y, height)) for height in (s, more)]
+        assert (sizes[1] <= sizes[0] * slack).all()
     # Beyond a right angle (v) fails.
     far = np.abs(1 + np.exp(2.5j) * np.array([0.2, 0.5]))
     assert far[1] < far[0]
@@ -414,6 +421,64 @@ def test_the_transform_falls_under_its_bound(first: First) -> None:
             later = abs(exact(shifts, w * 1.0 + 1j * 2 * np.sign(w.imag), 1 / 32, 16.0))
             assert size <= law.decay(1.5, t) * (1 + 1e-9)
             assert later / math.exp(log_mgf) <= law.decay(1.5, t) * (1 + 1e-9)
+
+
+# ---- 8. Parts of the line
+
+
+def by_panels(shifts: Shifts, w: complex, low: float, high: float) -> complex:
+    """The integral of N R^w over an interval by Gauss's rule on short panels of the real line."""
+    nodes, weights = np.polynomial.legendre.leggauss(24)
+    edges = np.linspace(low, high, 1200)
+    half = (edges[1] - edges[0]) / 2
+    y = np.add.outer((edges[1:] + edges[:-1]) / 2, half * nodes)
+    ratio = off_the_line(shifts, y, np.zeros_like(y)).real
+    terms = np.exp(-0.5 * y * y + w * np.log(ratio)) / math.sqrt(2 * math.pi)
+    return complex((terms @ (half * weights)).sum())
+
+
+@pytest.mark.parametrize("power", [1.5, 6.0])
+def test_parts_of_the_line(power: float) -> None:
+    """Moments, transform on the real line and off it, decay and mass of head and tail."""
+    few = F(1, 1000)
+    shifts = Shifts((F(0), F(1), F(2)), (1 - few - few**2, few, few**2))
+    split = MixtureLaw(shifts, "with_record").split(0.7)
+    assert split is not None
+    head, tail = split.head, split.tail
+    assert isinstance(head, MixturePart)
+    cut = head.below
+    assert cut is not None
+    assert cut == 0.25 * round(4 * cut)
+    for law, low, high in ((head, -11.0, cut), (tail, cut, 2 * power + 14.0)):
+        whole = by_panels(shifts, power, low, high).real
+        moments = law.moments(power - 1)
+        assert abs(math.log(whole) - moments.log_mgf) <= moments.error + 1e-13
+        assert moments.error < 1e-11
+        for step, first in ((0.5, 3), (16.0, 7)):
+            sums = law.transform(power - 1, step=step, count=first + 1, budget=1e-15)
+            t = step * first
+            exact_one = by_panels(shifts, complex(power, t), low, high) / whole
+            turned_back = exact_one * np.exp(-1j * t * sums.centre)
+            assert abs(sums.values[first] - turned_back) <= sums.error[first] + 1e-12
+            assert sums.error[first] < 1e-9
+            assert abs(exact_one) <= law.decay(power - 1, t) + 1e-12
+    mass = by_panels(shifts, 1.0, cut, 16.0).real
+    assert math.log(mass) <= split.log_mass < math.log(mass) + 3
+    assert head.largest < 0.9
+    assert tail.largest == math.inf
+
+
+def test_rare_large_losses_agree_with_one_sum() -> None:
+    """Where a tilt of all losses still serves, the sums by large losses lie within."""
+    shifts = drawn_shifts(0)
+    rare = Shifts(shifts.sizes, (1 - F(1, 2000), F(1, 4000), F(1, 8000), F(1, 8000)))
+    solver = Solver(Product.of([(MixtureLaw(rare, "with_record"), 300)]), 1e-6)
+    one, other = solver.inversion.log_bounds(0.4), solver.large_losses.log_bounds(0.4)
+    assert other is not None
+    assert one.lower <= other.upper
+    assert other.lower <= one.upper
+    assert one.upper - one.lower < 1e-3
+    assert other.upper - other.lower < 1e-3
 
 
 # ---- 7. Rounding

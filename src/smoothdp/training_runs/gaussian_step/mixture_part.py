@@ -1,4 +1,5 @@
-"""The large losses of a mixture of normal laws, and the others, as laws of their own."""
+"""The large losses of a mixture of normal laws, and the others, as laws of their own
+(proofs/mixtures-of-gaussians#8)."""
 
 from __future__ import annotations
 
