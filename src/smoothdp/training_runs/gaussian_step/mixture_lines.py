@@ -95,28 +95,36 @@ class ManyShifts(Ratio):
         return np.asarray(near)
 
     def log_ratio(self, y: FloatArray, s: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return ln |R| and arg R at y + i s, |m s| < pi."""
+        """Return ln |R| and arg R at y + i s, |m s| <= pi / 2."""
+        if not np.any(s):
+            return self.log_real_ratio(y), np.zeros_like(y)
         m, p, _, _ = self._moving
         terms = self._terms(y)
+        near = self._near(terms)
         b = np.multiply.outer(m, s)
-        cos, sin = np.cos(b), np.sin(b)
+        if near.all():
+            return self._near_ratio(terms, p, b)
         weights = np.exp(terms.logs - terms.top)
         still = np.exp(self.log_still - terms.top)
-        along, across = (weights * cos).sum(axis=0) + still, (weights * sin).sum(axis=0)
+        along = (weights * np.cos(b)).sum(axis=0) + still
+        across = (weights * np.sin(b)).sum(axis=0)
         log_size = terms.top + 0.5 * np.log(along * along + across * across)
         angle = np.arctan2(across, along)
-        near = self._near(terms)
         if not near.any():
             return log_size, angle
-        a = np.minimum(terms.a, _EXPONENT)
-        half = np.sin(0.5 * b)
-        with np.errstate(over="ignore", invalid="ignore"):
-            x = np.tensordot(p, np.expm1(a) * cos - 2 * half * half, axes=1)
-            z = np.tensordot(p, np.exp(a) * sin, axes=1)
-            size = np.where(near, x * (2 + x) + z * z, 0.0)
-            close = 0.5 * np.log1p(size)
-            turn = np.arctan2(z, 1 + x)
+        close, turn = self._near_ratio(terms, p, b)
         return np.where(near, close, log_size), np.where(near, turn, angle)
+
+    @staticmethod
+    def _near_ratio(terms: _Terms, p: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return ln |R| and arg R where R is formed as 1 + U: |R|^2 is above 1 / 8 there."""
+        excess, half = np.expm1(np.minimum(terms.a, _EXPONENT)), np.sin(0.5 * b)
+        with np.errstate(over="ignore", invalid="ignore"):
+            # e^a cos b - 1 = expm1(a) cos b - 2 sin^2(b / 2).
+            x = np.tensordot(p, excess * np.cos(b) - 2 * half * half, axes=1)
+            z = np.tensordot(p, (1 + excess) * np.sin(b), axes=1)
+            size = x * (2 + x) + z * z
+            return 0.5 * np.log1p(np.maximum(size, -0.9)), np.arctan2(z, 1 + x)
 
     def log_real_ratio(self, y: FloatArray) -> FloatArray:
         """Return ln R at real y, within `loss_error`."""

@@ -49,7 +49,7 @@ class Ratio(ABC):
 
     @abstractmethod
     def log_ratio(self, y: FloatArray, s: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return ln |R| and arg R at y + i s, |m s| < pi."""
+        """Return ln |R| and arg R at y + i s, m s up to `farthest`."""
 
     @abstractmethod
     def log_real_ratio(self, y: FloatArray) -> FloatArray:
