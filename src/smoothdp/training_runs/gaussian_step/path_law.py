@@ -70,6 +70,7 @@ class PathLaw(LossLaw):
     def _plain(self, tilt: float) -> PlainSums | None:
         """Return the sums over the whole line, which need no panels; None for parts of it."""
         del tilt
+        return None
 
     def _more_points(self) -> list[Points]:
         """Return atoms that belong to every line."""
