@@ -241,6 +241,7 @@ def test_no_sampling_is_the_gaussian_mechanism() -> None:
     assert step.directed("add").delta(1) == pytest.approx(step.directed("remove").delta(1))
 
 
+@pytest.mark.slow
 def test_the_larger_of_both_directions_as_one_law() -> None:
     """What compositions of symmetrised items would read: above and below the profile."""
     symmetric = STEP.loss_laws().symmetrised
