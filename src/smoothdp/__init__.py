@@ -115,6 +115,7 @@ if TYPE_CHECKING:
         release_table as release_table,
     )
     from smoothdp.training_runs import (
+        MixtureOfGaussians as MixtureOfGaussians,
         Subsampled as Subsampled,
         SubsampledGaussian as SubsampledGaussian,
         training as training,

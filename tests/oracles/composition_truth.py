@@ -137,6 +137,47 @@ def poisson_part(rate: float, mu: float) -> Part:
     return Part(dense=(Way(first, nodes), Way(last, lambda count: nodes(count)[::-1])))
 
 
+def mixture_part(weights: Sequence[float], shifts: Sequence[float]) -> Part:
+    """A mixture of N(m_i, 1) against N(0, 1): both directions; roots by halving."""
+
+    def ratio(y: Array) -> Array:
+        parts = [w * np.exp(m * y - m * m / 2) for w, m in zip(weights, shifts, strict=True)]
+        return np.asarray(sum(parts))
+
+    def place(level: Array) -> Array:
+        low, high = np.full(level.shape, -300.0), np.full(level.shape, 300.0)
+        for _ in range(70):
+            middle = (low + high) / 2
+            with np.errstate(over="ignore"):
+                above = ratio(middle) > level
+            low, high = np.where(above, low, middle), np.where(above, middle, high)
+        return high
+
+    def excess(e: Array, at: Array) -> Array:
+        moved = [w * ndtr(m - at) for w, m in zip(weights, shifts, strict=True)]
+        with np.errstate(invalid="ignore"):
+            value = sum(moved) - e * ndtr(-at)
+        return np.where(np.isinf(e), 0.0, np.maximum(value, 0.0))
+
+    def first(e: Array) -> Array:
+        return np.where(e <= 0, 1 - e, excess(e, place(np.maximum(e, 1e-300))))
+
+    def last(e: Array) -> Array:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            at = place(1 / e)
+        moved = [w * ndtr(at - m) for w, m in zip(weights, shifts, strict=True)]
+        with np.errstate(invalid="ignore"):
+            value = ndtr(at) - e * np.asarray(sum(moved))
+        return np.where(np.isinf(e), 0.0, np.maximum(value, 0.0))
+
+    def nodes(count: int) -> Nodes:
+        y, weight = panels(-10.0, 10.0 + max(shifts), count)
+        q = weight * density(y)
+        return q * ratio(y), q
+
+    return Part(dense=(Way(first, nodes), Way(last, lambda count: nodes(count)[::-1])))
+
+
 def fixed_part(rate: float, mu: float) -> Part:
     """One Gaussian step on a sample without replacement: D for E >= 1, reflected."""
     first, _ = sampled_curves(rate, mu)

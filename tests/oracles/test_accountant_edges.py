@@ -115,3 +115,17 @@ def test_k_of_t_against_every_choice(choices: int, steps: int, epsilon: float) -
     )
     assert truth <= run.profile().delta(epsilon) * (1 + 1e-9)
     assert truth >= 0.8 * run.profile().delta(epsilon) or choices > 1
+
+
+def test_a_pair_that_tells_all_has_no_epsilon_below_infinity() -> None:
+    """Laws that exclude each other have no finite loss, of which guesses could be made."""
+    nothing = -math.inf
+    pair = sd.Pair([0.0, nothing], [nothing, 0.0], first="with_record")
+    items = [
+        pair.profile(neighbours="add_remove"),
+        sd.LaplaceMechanism("5.3", neighbours="add_remove"),
+        sd.SubsampledGaussian("0.1", noise_multiplier=2),
+    ]
+    profile = sd.compose(items)
+    assert profile.delta_bounds("0.5")[0] > 0.999
+    assert profile.epsilon_bounds("1e-3")[1] == math.inf

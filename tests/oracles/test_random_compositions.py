@@ -27,6 +27,7 @@ from tests.oracles.composition_truth import (
     larger_pair,
     largest_delta,
     lattice_part,
+    mixture_part,
     pair_part,
     poisson_part,
     response_part,
@@ -136,6 +137,18 @@ def step(rng: random.Random, about: str) -> Drawn:
     return run, fixed_part(batch / 1000, 1 / float(noise)), 1
 
 
+def mixture(rng: random.Random, about: str) -> Drawn:
+    """A mixture of Gaussians, which is about neighbours one of whom has the record."""
+    if about == "replace_one":
+        return gaussian(rng, about)
+    sizes = [log_uniform(rng, 0.05, 3) for _ in range(rng.randint(1, 3))]
+    sizes += [Fraction(0)] if rng.random() < 0.7 else []
+    weights = [rng.randint(1, 50) for _ in sizes]
+    shares = [Fraction(weight, sum(weights)) for weight in weights]
+    part = mixture_part([float(p) for p in shares], [float(c) for c in sizes])
+    return sd.MixtureOfGaussians(sizes, shares, sigma=1), part, count_of(rng, 2)
+
+
 KINDS: tuple[Callable[[random.Random, str], Drawn], ...] = (
     gaussian,
     laplace,
@@ -146,13 +159,14 @@ KINDS: tuple[Callable[[random.Random, str], Drawn], ...] = (
 )
 
 
-def drawn_list(rng: random.Random) -> list[Drawn]:
+def drawn_list(rng: random.Random, *, mixtures: bool = False) -> list[Drawn]:
     """Return items whose truth is within reach: two parts to integrate, some thousand outcomes."""
     about = rng.choice(["replace_one", "add_remove"])
     chosen: list[Drawn] = []
     states, nodes = 1.0, 0
     for _ in range(rng.randint(1, 6)):
-        item, part, count = rng.choice(KINDS)(rng, about)
+        kinds = (*KINDS, mixture, mixture) if mixtures else KINDS
+        item, part, count = rng.choice(kinds)(rng, about)
         more = 1.0
         if part.atoms:
             # Outcomes of equal ratio are joined: of randomised response there are few.
@@ -169,9 +183,9 @@ def drawn_list(rng: random.Random) -> list[Drawn]:
     return chosen or [gaussian(rng, about)]
 
 
-def check(number: int, *, roots: bool) -> None:
+def check(number: int, *, roots: bool, mixtures: bool = False) -> None:
     rng = random.Random(SEED * ALL + number)
-    chosen = drawn_list(rng)
+    chosen = drawn_list(rng, mixtures=mixtures)
     profile = sd.compose([(item, count) for item, _, count in chosen])
     parts = [(part, count) for _, part, count in chosen]
     epsilon = digits(rng.choice([0.0, rng.uniform(0, 1), rng.expovariate(0.5)]))
@@ -209,6 +223,13 @@ def test_lists_that_failed_once(number: int) -> None:
     """A panel too many in the head of a cut law (a lower end above the truth); no finite loss; a
     truth summed at nodes too far apart; a bracket of a thousandth of delta."""
     check(number, roots=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(4))
+def test_bounds_with_mixtures_of_gaussians_meet_the_truth(block: int) -> None:
+    for number in range(block * 150, (block + 1) * 150):
+        check(number, roots=True, mixtures=True)
 
 
 @pytest.mark.parametrize("number", range(20))

@@ -24,8 +24,9 @@ from smoothdp.exact.logspace.bounds import LogBounds
 from smoothdp.exact.parameters.numbers import Real, float_of
 from smoothdp.training_runs.gaussian_step.line_points import Line, Points, error_from
 from smoothdp.training_runs.gaussian_step.path_panels import Branch, PanelRow, rightwards
+from smoothdp.training_runs.gaussian_step.ratio import log_tail
 from smoothdp.training_runs.gaussian_step.subsampled_law import SubsampledGaussianLaw
-from smoothdp.training_runs.gaussian_step.subsampled_lines import Mixture, log_tail
+from smoothdp.training_runs.gaussian_step.subsampled_lines import Mixture
 from tests.rounding.certain import between, bits, exact
 
 F = Fraction

@@ -13,21 +13,32 @@ from smoothdp.exact.parameters.numbers import (
     exact_fraction,
     exact_int,
     exact_positive,
+    exact_probability,
     float_bounds,
 )
 from smoothdp.interop.extras import library
 from smoothdp.mechanisms import LaplaceMechanism
-from smoothdp.training_runs import Subsampled, SubsampledGaussian, TrainingRun
+from smoothdp.training_runs import (
+    MixtureOfGaussians,
+    Subsampled,
+    SubsampledGaussian,
+    TrainingRun,
+)
 from smoothdp.training_runs.truncated_poisson import TruncatedPoisson
 
 Counted: TypeAlias = tuple[Any, int]
+# How far from 1 probabilities that were rounded to floats may add up.
+_ROUNDED = Fraction(1, 10**9)
 
 
 def from_dp_event(event: Any, *, neighbours: Neighbours | str) -> list[Counted]:
     """Return what a DpEvent names, as items with counts for `smoothdp.compose`.
 
-    Gaussian and Laplace mechanisms, zCDP, Poisson samples, truncated Poisson samples, and
-    compositions of these. Numbers are taken as they are printed: .1 is one tenth.
+    Gaussian and Laplace mechanisms, zCDP, Poisson samples, truncated Poisson samples, mixtures of
+    Gaussians, and compositions of these. Numbers are taken as they are printed: .1 is one tenth.
+    What the probabilities of a mixture lack of 1 by rounding counts for its largest sensitivity,
+    what they have too much is taken from the smallest: the larger shifts are the worse
+    (proofs/mixtures-of-gaussians#1).
 
     Under replace_one zCDP alone: there PLDAccountant takes the noise of a GaussianDpEvent over the
     clipping norm, and RdpAccountant over the sensitivity, which is twice that. The event does not
@@ -83,17 +94,44 @@ def _items(events: Any, event: Any, about: Neighbours) -> list[Counted]:
             noise_multiplier=event.noise_multiplier,
         )
         return [(step, 1)]
+    if isinstance(event, events.dp_event.MixtureOfGaussiansDpEvent):
+        return _mixture(event, about)
     if isinstance(event, events.PoissonSampledDpEvent):
         rate = exact_fraction(event.sampling_probability, name="sampling_probability")
         inner = _items(events, event.event, about)
         if len(inner) == 1 and inner[0][1] == 1:
             return [(_sampled(inner[0][0], rate, about), 1)]
     raise InvalidParameter(
-        expected="Gaussian, Laplace, zCDP, Poisson-sampled or truncated events, and compositions "
-        "of these",
+        expected="Gaussian, Laplace, zCDP, Poisson-sampled or truncated events, mixtures of "
+        "Gaussians, and compositions of these",
         got=type(event).__name__,
         remedy="Describe the run with smoothdp.training, which asks how batches are drawn",
     )
+
+
+def _mixture(event: Any, about: Neighbours) -> list[Counted]:
+    """Return a mixture of Gaussians; nothing where no shift is above 0."""
+    sizes = [exact_fraction(c, name="a sensitivity") for c in event.sensitivities]
+    shares = [exact_probability(p, name="a probability") for p in event.sampling_probs]
+    lacking = 1 - sum(shares, Fraction(0))
+    if len(sizes) != len(shares) or abs(lacking) > _ROUNDED:
+        raise InvalidParameter(
+            expected="as many probabilities as sensitivities, which add up to 1 but for rounding",
+            got=f"{len(sizes)} sensitivities, {len(shares)} probabilities of a sum of "
+            f"{float(1 - lacking)!r}",
+            remedy="Mend the event",
+        )
+    places = sorted(range(len(sizes)), key=lambda place: sizes[place])
+    if lacking > 0:
+        shares[places[-1]] += lacking
+    for place in places:
+        taken = min(shares[place], max(Fraction(0), -lacking))
+        shares[place] -= taken
+        lacking += taken
+    if not any(c > 0 and p > 0 for c, p in zip(sizes, shares, strict=True)):
+        return []
+    sigma = exact_positive(event.standard_deviation, name="standard_deviation")
+    return [(MixtureOfGaussians(sizes, shares, sigma=sigma, neighbours=about), 1)]
 
 
 def _check_unit(about: Neighbours, what: str) -> None:
@@ -112,14 +150,15 @@ def _sampled(item: Any, rate: Fraction, about: Neighbours) -> Any:
     return Subsampled(item, rate)
 
 
-def to_dp_event(run: TrainingRun) -> Any:
+def to_dp_event(run: TrainingRun | MixtureOfGaussians) -> Any:
     """Return a training run as a DpEvent of dp_accounting, for its accountants.
 
-    Noise is rounded down, rates up.
+    Noise is rounded down, rates and sensitivities up, and so are all probabilities of a mixture
+    but that of its smallest sensitivity.
 
     Args:
         run: what `smoothdp.training` returned, sampled as "poisson", "truncated_poisson",
-            "banded", "shuffled" or "ftrl", not under replace_one.
+            "banded", "shuffled" or "ftrl", not under replace_one; or a mixture of Gaussians.
 
     Raises:
         InvalidParameter: another object, or a sampling that no event stands for.
@@ -132,9 +171,13 @@ def to_dp_event(run: TrainingRun) -> Any:
     (7, 2.0)
     """
     events = library("dp_accounting", extra="dp-accounting")
+    if isinstance(run, MixtureOfGaussians):
+        return _mixture_event(events, run)
     if not isinstance(run, TrainingRun):
         raise InvalidParameter(
-            expected="a training run", got=f"{run!r}", remedy="Make one with smoothdp.training"
+            expected="a training run or a mixture of Gaussians",
+            got=f"{run!r}",
+            remedy="Make one with smoothdp.training",
         )
     unit, count = run.scheme.unit, run.scheme.count
     if isinstance(unit, SubsampledGaussian) and unit.sampling == "poisson":
@@ -157,3 +200,13 @@ def to_dp_event(run: TrainingRun) -> Any:
             remedy="Use to_dp_accounting(run.profile()), which hands over the profile",
         )
     return events.SelfComposedDpEvent(event, count)
+
+
+def _mixture_event(events: Any, mixture: MixtureOfGaussians) -> Any:
+    sizes = [float_bounds(c)[1] for c in mixture.exact_sensitivities]
+    shares = [float_bounds(p)[1] for p in mixture.exact_probabilities[1:]]
+    # The larger shifts have no less than their shares (proofs/mixtures-of-gaussians#1).
+    rest = max(Fraction(0), 1 - sum(map(Fraction, shares), Fraction(0)))
+    return events.dp_event.MixtureOfGaussiansDpEvent(
+        float_bounds(mixture.exact_sigma)[0], sizes, [float_bounds(rest)[0], *shares]
+    )

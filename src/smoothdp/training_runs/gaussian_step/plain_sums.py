@@ -21,9 +21,9 @@ import numpy as np
 from smoothdp.composition.laws.law import Excess, Moments, TiltedSums
 from smoothdp.composition.laws.oscillation import Waves, moving_sums, short_step
 from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF
-from smoothdp.training_runs.gaussian_step.line_points import Points, scaled
+from smoothdp.training_runs.gaussian_step.line_points import Line, Points, scaled
 from smoothdp.training_runs.gaussian_step.path_panels import Branch, PanelRow
-from smoothdp.training_runs.gaussian_step.subsampled_lines import Mixture
+from smoothdp.training_runs.gaussian_step.ratio import Ratio
 from smoothdp.types import FloatArray, IntArray
 
 _HALF_LOG_2PI = 0.91893853320467274178
@@ -33,9 +33,13 @@ _ROOM = 41.0
 _WIDEST = 9.0
 _WHOLE = 0.9999
 _SHARES = (0.9, 0.8, 0.65, 0.5, 0.35, 0.25, 0.18, 0.12, 0.08, 0.05, 0.03, 0.01, 0.003, 0.001)
+# Half-widths of a strip around a line, as shares of the widest.
+_LIFTS = (1.0, 0.8, 0.6, 0.45, 0.3)
 _N_HEIGHTS = 12
 _N_ROUGH = 48
 _MOST_POINTS = 3000
+# If not all t, then at least those up to here are served.
+_REAL = 64.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +51,9 @@ class PlainSums:
         branch: the power, and an interval beyond which little is left.
     """
 
-    mixture: Mixture
+    mixture: Ratio
     branch: Branch
+    _lifted: dict[int, Line] = field(default_factory=dict, repr=False, compare=False)
     _edges: dict[int, _Edge | None] = field(default_factory=dict, repr=False, compare=False)
     _places: dict[int, int] = field(default_factory=dict, repr=False, compare=False)
 
@@ -81,9 +86,24 @@ class PlainSums:
         gap = 2 * math.pi * d / step * (1 - 1e-14)
         return step, 2.0001 * math.exp(size - gap) / -math.expm1(-gap)
 
+    def n_points(self, t: float) -> float:
+        """Return about how many points of the real line serve up to t."""
+        return (self.branch.high - self.branch.low) / self._step(t)[0]
+
     def serves(self, t: float) -> bool:
         """Whether reasonably many points are enough up to t."""
-        return (self.branch.high - self.branch.low) / self._step(t)[0] <= _MOST_POINTS
+        return self.n_points(t) <= _MOST_POINTS
+
+    def served(self, step: float, count: int) -> int:
+        """Return how many of so many nodes the real line serves: all, or up to a power of 2."""
+        if self.serves(step * (count - 1)):
+            return count
+        limit = _REAL
+        if not self.serves(limit):
+            return 0
+        while self.serves(2 * limit):
+            limit *= 2
+        return min(count, math.floor(limit / step) + 1)
 
     def _row(self, step: float, height: float) -> PanelRow:
         first, last = math.floor(self.branch.low / step), math.ceil(self.branch.high / step)
@@ -106,6 +126,58 @@ class PlainSums:
         left = self.mixture.log_left(power, low, sign * float(losses[0]))
         right = self.mixture.log_right(power, high, sign * float(losses[-1]))
         return 1.01 * math.fsum(math.exp(min(700.0, tail - log_mgf)) for tail in (left, right))
+
+    # ---- lines that serve every t -------------------------------------------------------
+
+    def lifted(self, t: float, log_mgf: float) -> Line | None:
+        """Return a line off the real one, about the best at t; None without one of reasonable size.
+
+        Between it and the real line, and as far beyond, |R^w| is at most its value at t = 0: the
+        error of the rule does not grow with t (proofs/mixtures-of-gaussians#6).
+        """
+        place = self._place_at(t)
+        if self._lift_size(place) > 4 * _MOST_POINTS:
+            place = min(range(_N_HEIGHTS), key=self._lift_size)
+            if self._lift_size(place) > 4 * _MOST_POINTS:
+                return None
+        line = self._lifted.get(place)
+        if line is None:
+            line = self._lifted[place] = self._lift(place, log_mgf)
+        return line
+
+    def _lift_size(self, place: int) -> float:
+        """Return about how many points the line of a place has."""
+        return (self.branch.high - self.branch.low) / self._lift_step(place)[0]
+
+    def _lift_step(self, place: int) -> tuple[float, float]:
+        """Return a step, and what the rule of that step is off, relative to E e^(cL)."""
+        height = float(self._height(np.array(place)))
+        m, power = self.mixture.m, self.branch.power
+        best, size = 0.0, 1.0
+        for share in _LIFTS:
+            d = share * min(height, _WHOLE * math.pi / m - height)
+            log_size = (height + d) ** 2 / 2
+            if power < 0:
+                log_size += power * math.log(math.cos(0.5 * m * (height + d)))
+            if best / (size + _ROOM) < d / (log_size + _ROOM):
+                best, size = d, log_size
+        step = short_step(2 * math.pi * best / (size + _ROOM))
+        gap = 2 * math.pi * best / step * (1 - 1e-14)
+        return step, 2.0001 * math.exp(size - gap) / -math.expm1(-gap)
+
+    def _lift(self, place: int, log_mgf: float) -> Line:
+        height, power = float(self._height(np.array(place))), self.branch.power
+        step, error = self._lift_step(place)
+        row = self._row(step, height)
+        points = self._points(row, step)
+        y, waves = row.middles, points.waves
+        sign = 1.0 if power > 0 else -1.0
+        phases = sign * (power * waves.damping - y * height)
+        # Phases are rounded once more than sizes.
+        mass = points.mass_error + 8 * UNIT_ROUNDOFF * np.abs(y) * height
+        points = points._replace(waves=waves._replace(phases=phases), mass_error=mass)
+        constant = error + self.mixture.beyond(self.branch, row, log_mgf)
+        return Line(height, scaled(points, log_mgf), 1.01 * constant)
 
     def _points(self, row: PanelRow, step: float) -> Points:
         mixture, power = self.mixture, self.branch.power
@@ -130,11 +202,14 @@ class PlainSums:
 
     def bound_from(self, t: float, log_mgf: float) -> float:
         """Return a bound of |psi| at every t' >= t > 0, along a line of a height that suits t."""
+        return min(1.0, self._size(self._place_at(t), t, log_mgf))
+
+    def _place_at(self, t: float) -> int:
         mantissa = math.frexp(t)[1]
         place = self._places.get(mantissa)
         if place is None:
             place = self._places[mantissa] = self._place(math.ldexp(0.75, mantissa))
-        return min(1.0, self._size(place, t, log_mgf))
+        return place
 
     def _place(self, t: float) -> int:
         """Return the place of the height whose bound is about least at t: an estimate."""
