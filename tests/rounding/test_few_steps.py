@@ -139,12 +139,10 @@ def test_a_guess_that_is_wrong_is_no_end() -> None:
     goal, guess = LogBounds(-2.0, -2.0), Guess(1.9, 1.0)
 
     def says(offset: float) -> tuple[float | None, float | None]:
-        return ends_beside(
-            certain,
-            goal,
-            guess,
-            lambda _: lambda e: Nearby(LogBounds(offset - e - 1e-9, offset - e + 1e-9), -1.0, 0.0),
-        )
+        def quick(e: float) -> Nearby:
+            return Nearby(LogBounds(offset - e - 1e-9, offset - e + 1e-9), -1.0, 0.0)
+
+        return ends_beside(certain, goal, guess, lambda _: quick)
 
     lower, upper = says(0.0)
     assert lower is not None

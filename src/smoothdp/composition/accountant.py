@@ -136,6 +136,7 @@ class Accountant:
             return
         solver = self.sides(0)[0].upper
         if solver.route == "exact grouping" or solver.product.largest == -math.inf:
+            # Atoms need no guess, and a law without finite losses has none.
             return
         guess = likely_epsilon(solver.product, log_delta)
         normal = normal_epsilon(solver.product, log_delta)

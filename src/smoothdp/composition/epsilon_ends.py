@@ -68,9 +68,6 @@ def normal_epsilon(product: Product, log_delta: float) -> Guess | None:
     With v its standard deviation and x = epsilon / v, delta is about
     v e^(-x^2 / 2) / (sqrt(2 pi) x^2).
     """
-    if product.largest == -math.inf:
-        # A law without finite losses.
-        return None
     deviation = math.sqrt(product.moments(_LOW_TILT).variance)
     if not deviation > 0:
         return None
