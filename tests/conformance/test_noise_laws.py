@@ -20,7 +20,7 @@ from smoothdp.testing.conform import (
     typical_laws,
 )
 
-QUICK = (Gaussian, Laplace, PolyPlace, StudentT)
+QUICK = (Gaussian, Laplace, StudentT)
 
 
 def test_there_are_nine_laws() -> None:

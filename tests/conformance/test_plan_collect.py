@@ -59,7 +59,15 @@ def test_what_is_recommended_is_the_rule_of_the_table(name: str) -> None:
     assert "provided that at least 9" in plan.why
 
 
-@pytest.mark.parametrize(("epsilon", "n_bits"), [("0.25", 1), ("0.5", 1), ("1", 2), ("2", 2)])
+@pytest.mark.parametrize(
+    ("epsilon", "n_bits"),
+    [
+        pytest.param("0.25", 1, marks=pytest.mark.slow),
+        ("0.5", 1),
+        ("1", 2),
+        pytest.param("2", 2, marks=pytest.mark.slow),
+    ],
+)
 def test_bits_of_users_who_may_lie(epsilon: str, n_bits: int) -> None:
     plan = planned("count", guarantee=sd.ApproxDP(epsilon, delta="1e-6"))
     assert plan.protocol.n_bits == n_bits

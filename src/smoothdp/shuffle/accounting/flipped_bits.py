@@ -146,14 +146,19 @@ def _windows(
     n_zeros: int, n_ones: int, flip: Fraction, tilt: float
 ) -> tuple[TiltedWindow, TiltedWindow]:
     """Return the two tilted parts of V, the wider one first: its steps are the smaller."""
-    ones = float((1 - flip) / flip) * tilt
     parts = [
-        # The odds q / (1 - q), correctly rounded, times the tilt: two roundings.
-        tilted_window(n_zeros, float(flip / (1 - flip)) * tilt, odds_roundings=2),
-        tilted_window(n_ones, ones, odds_roundings=2),
+        # The odds, correctly rounded, times the tilt: two roundings.
+        tilted_window(n, odds * tilt, odds_roundings=2)
+        for n, odds in zip((n_zeros, n_ones), _odds(flip), strict=True)
     ]
     wide, narrow = sorted(parts, key=lambda part: -part.mass.size)
     return wide, narrow
+
+
+@lru_cache(maxsize=256)
+def _odds(flip: Fraction) -> tuple[float, float]:
+    """Return q / (1 - q) and (1 - q) / q, correctly rounded."""
+    return float(flip / (1 - flip)), float((1 - flip) / flip)
 
 
 def _span(tilt: float) -> int:
