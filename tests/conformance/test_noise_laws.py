@@ -12,7 +12,7 @@ import pytest
 
 from smoothdp import noise
 from smoothdp.errors import InvalidParameter
-from smoothdp.noise import LAWS, Gaussian, Laplace, NoiseDistribution, PolyPlace, StudentT
+from smoothdp.noise import LAWS, Gaussian, Laplace, NoiseDistribution, StudentT
 from smoothdp.testing.conform import (
     FAMILY_CHECKS,
     LAW_CHECKS,

@@ -164,9 +164,13 @@ def test_an_edited_plan_is_refused(edited: dict[str, Any]) -> None:
         dataclasses.replace(planned("count"), **edited)
 
 
+@pytest.mark.slow
 def test_the_condition_is_that_of_the_protocol() -> None:
     levels = planned("strings", string_bits=16, most_slots=512)
     trees = [offer for offer in levels.table if offer.fits and offer.name.endswith("all levels")]
     only = dataclasses.replace(levels, table=tuple(trees))
     assert "in each of the 2 levels" in only.why
+
+
+def test_without_a_liar_to_spare_the_promise_is_not_kept() -> None:
     assert "one liar at most 9,999 follow" in planned("count", honest_share=1).why
