@@ -11,6 +11,7 @@ import pickle
 import warnings
 from collections.abc import Callable
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -313,31 +314,39 @@ def test_the_advice_of_the_sentence_can_be_followed(made: Any, silent: int) -> N
 # ---- the kind of what broke ------------------------------------------------------------------
 
 
-def made_in_every_way() -> list[Any]:
-    """Every protocol, calibrated, promised, without a promise, and as fewer users ran it."""
-    found: list[Any] = []
-    options: dict[Any, dict[str, Any]] = {
-        sd.shuffle.BooleanSum: {},
-        sd.shuffle.RealSum: {"n_bits": 3},
-        sd.shuffle.ZeroPreservingCount: {},
-        sd.shuffle.Histogram: {"n_bins": 3},
-        sd.shuffle.LowCommunicationHistogram: {"n_bins": 3, "false_positive": "1/7"},
-    }
-    for kind, more in options.items():
-        found.append(kind.calibrate(300, guarantee=GOAL, honest_share=1, **more))
-        found.append(dataclasses.replace(found[-1], promise=None))
-        found.append(dataclasses.replace(found[-1], promise=sd.ApproxDP(2, delta="1e-3")))
-        found.append(found[-1].answered(290))
-    pure = sd.PureDP(1)
-    found += [
-        sd.shuffle.BooleanSum.calibrate(50, guarantee=promise, honest_share=1)
-        for promise in (pure, sd.GaussianDP("0.5"))
-    ]
-    return found
+KINDS: dict[Any, dict[str, Any]] = {
+    sd.shuffle.BooleanSum: {},
+    sd.shuffle.RealSum: {"n_bits": 3},
+    sd.shuffle.ZeroPreservingCount: {},
+    sd.shuffle.Histogram: {"n_bins": 3},
+    sd.shuffle.LowCommunicationHistogram: {"n_bins": 3, "false_positive": "1/7"},
+}
+OTHER_PROMISES = {"pure": sd.PureDP(1), "Gaussian": sd.GaussianDP("0.5")}
 
 
-@pytest.mark.parametrize("protocol", made_in_every_way(), ids=lambda p: type(p).__name__)
-def test_every_protocol_is_replaced_copied_and_read_as_it_was(protocol: Any) -> None:
+@cache
+def made(kind: Any, way: str) -> Any:
+    """Return a protocol calibrated, without a promise, promised, and as fewer users ran it."""
+    match way:
+        case "calibrated":
+            return kind.calibrate(300, guarantee=GOAL, honest_share=1, **KINDS[kind])
+        case "bare":
+            return dataclasses.replace(made(kind, "calibrated"), promise=None)
+        case "promised":
+            return dataclasses.replace(made(kind, "bare"), promise=sd.ApproxDP(2, delta="1e-3"))
+        case "answered":
+            return made(kind, "promised").answered(290)
+        case _:
+            return kind.calibrate(50, guarantee=OTHER_PROMISES[way], honest_share=1)
+
+
+MADE = [(kind, way) for kind in KINDS for way in ("calibrated", "bare", "promised", "answered")]
+MADE += [(sd.shuffle.BooleanSum, way) for way in OTHER_PROMISES]
+
+
+@pytest.mark.parametrize(("kind", "way"), MADE)
+def test_every_protocol_is_replaced_copied_and_read_as_it_was(kind: Any, way: str) -> None:
+    protocol = made(kind, way)
     copies = [dataclasses.replace(protocol), copy.copy(protocol), copy.deepcopy(protocol)]
     copies += [pickle.loads(pickle.dumps(protocol, k)) for k in range(pickle.HIGHEST_PROTOCOL + 1)]
     for other in copies:
@@ -348,10 +357,11 @@ def test_every_protocol_is_replaced_copied_and_read_as_it_was(protocol: Any) -> 
         assert other.profile().delta(1) == protocol.profile().delta(1)
 
 
-@pytest.mark.parametrize("protocol", made_in_every_way()[::4], ids=lambda p: type(p).__name__)
+@pytest.mark.parametrize(("kind", "way"), MADE[::4])
 @pytest.mark.parametrize("change", [{"n_users": 5}, {"promise": sd.ApproxDP("0.01", delta=0)}])
-def test_no_pickle_states_what_is_not_kept(protocol: Any, change: dict[str, Any]) -> None:
+def test_no_pickle_states_what_is_not_kept(kind: Any, way: str, change: dict[str, Any]) -> None:
     """Also one of bare fields, as an earlier version wrote it."""
+    protocol = made(kind, way)
     edited = copy.copy(protocol)
     for name, value in change.items():
         object.__setattr__(edited, name, value)

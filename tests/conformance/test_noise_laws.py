@@ -12,7 +12,7 @@ import pytest
 
 from smoothdp import noise
 from smoothdp.errors import InvalidParameter
-from smoothdp.noise import LAWS, Gaussian, Laplace, NoiseDistribution, PolyPlace, StudentT
+from smoothdp.noise import LAWS, Gaussian, Laplace, NoiseDistribution, StudentT
 from smoothdp.testing.conform import (
     FAMILY_CHECKS,
     LAW_CHECKS,
@@ -20,7 +20,7 @@ from smoothdp.testing.conform import (
     typical_laws,
 )
 
-QUICK = (Gaussian, Laplace, PolyPlace, StudentT)
+QUICK = (Gaussian, Laplace, StudentT)
 
 
 def test_there_are_nine_laws() -> None:

@@ -59,7 +59,15 @@ def test_what_is_recommended_is_the_rule_of_the_table(name: str) -> None:
     assert "provided that at least 9" in plan.why
 
 
-@pytest.mark.parametrize(("epsilon", "n_bits"), [("0.25", 1), ("0.5", 1), ("1", 2), ("2", 2)])
+@pytest.mark.parametrize(
+    ("epsilon", "n_bits"),
+    [
+        pytest.param("0.25", 1, marks=pytest.mark.slow),
+        ("0.5", 1),
+        ("1", 2),
+        pytest.param("2", 2, marks=pytest.mark.slow),
+    ],
+)
 def test_bits_of_users_who_may_lie(epsilon: str, n_bits: int) -> None:
     plan = planned("count", guarantee=sd.ApproxDP(epsilon, delta="1e-6"))
     assert plan.protocol.n_bits == n_bits
@@ -156,9 +164,13 @@ def test_an_edited_plan_is_refused(edited: dict[str, Any]) -> None:
         dataclasses.replace(planned("count"), **edited)
 
 
+@pytest.mark.slow
 def test_the_condition_is_that_of_the_protocol() -> None:
     levels = planned("strings", string_bits=16, most_slots=512)
     trees = [offer for offer in levels.table if offer.fits and offer.name.endswith("all levels")]
     only = dataclasses.replace(levels, table=tuple(trees))
     assert "in each of the 2 levels" in only.why
+
+
+def test_without_a_liar_to_spare_the_promise_is_not_kept() -> None:
     assert "one liar at most 9,999 follow" in planned("count", honest_share=1).why

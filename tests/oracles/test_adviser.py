@@ -153,12 +153,12 @@ def test_gaps_are_distances_of_neighbouring_values(drawn: Plan) -> None:
     assert gap == pytest.approx(1 / (101 * LOGNORMAL.pdf(20)), rel=0.15)
 
 
-CASES: list[tuple[sd.queries.Query, sd.Guarantee, int, Any]] = [
+CASES = [
     (Q.Median((0, 120)), sd.PureDP("0.05"), 101, LOGNORMAL),
     (Q.Median((0, 120)), sd.PureDP(1), 101, LOGNORMAL),
     (Q.Quantile("0.9", bounds=BOUNDS), sd.PureDP("0.2"), 201, LOGNORMAL),
     (Q.TrimmedMean("0.1", bounds=BOUNDS), sd.PureDP("0.5"), 101, stats.norm(100, 30)),
-    (Q.Median(BOUNDS), sd.ZCDP("0.0123"), 201, LOGNORMAL),
+    pytest.param(Q.Median(BOUNDS), sd.ZCDP("0.0123"), 201, LOGNORMAL, marks=pytest.mark.slow),
     (Q.Quantile("0.9", bounds=BOUNDS), sd.ZCDP("0.02"), 301, LOGNORMAL),
     (Q.Median((0, 120)), sd.GaussianDP("0.5"), 100, LOGNORMAL),
 ]

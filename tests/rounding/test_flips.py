@@ -35,6 +35,7 @@ def test_windows(n: int, odds: float) -> None:
     """Masses, steps, and what is left out, each within its own bound; none is 0."""
     window = tilted_window(n, odds, odds_roundings=0)
     size = window.mass.size
+    steps, step_error = window.steps()
     p = F(odds) / (1 + F(odds))
     worst_mass = worst_step = 0.0
     with bits():
@@ -46,8 +47,8 @@ def test_windows(n: int, odds: float) -> None:
             assert gap <= window.error
             if place:
                 step = terms[place + 1] - terms[place]
-                off = float(abs(exact(float(window.steps[place])) - step))
-                assert off <= window.error * float(abs(step)) + window.step_error
+                off = float(abs(exact(float(steps[place])) - step))
+                assert off <= window.error * float(abs(step)) + step_error
                 worst_step = max(worst_step, off - window.error * float(abs(step)))
         outside = float(1 - sum(terms[1:-1], arb(0)))
     assert 0 < outside <= window.dropped

@@ -17,14 +17,14 @@ MUTANTS = (
     ),
     Mutant(
         "exact/probabilities/tilted_window.py",
-        "low, mass, steps, 1.01 * units * UNIT_ROUNDOFF + dropped, step_error, dropped",
-        "low, mass, steps, dropped, step_error, dropped",
+        "error = 1.01 * units * UNIT_ROUNDOFF + dropped",
+        "error = dropped",
         "masses of a window said to be exact",
         _FLIPS,
     ),
     Mutant(
         "exact/probabilities/tilted_window.py",
-        "step_error = (6.0 + odds_roundings) * float((mass + before).max()) * UNIT_ROUNDOFF",
+        "step_error = (6.0 + self.odds_roundings) * float((mass + before).max()) * UNIT_ROUNDOFF",
         "step_error = 0.0",
         "steps of a window said to be exact",
         _FLIPS,

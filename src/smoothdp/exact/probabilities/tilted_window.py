@@ -17,25 +17,43 @@ class TiltedWindow(NamedTuple):
     """P(low), P(low + 1), ... of a binomial law.
 
     Attributes:
+        n_trials, odds, odds_roundings: as given to `tilted_window`.
         low: the first count.
         mass: the probabilities, none left out between the first and the last.
-        steps: P(i) - P(i - 1) from low to one beyond the last, with P = 0 outside.
-        error: relative error of every mass, and of every step beside ``step_error``.
-        step_error: further absolute error of every step.
+        error: relative error of every mass, and of every step beside that which `steps` returns.
         dropped: no more than this probability lies outside.
     """
 
+    n_trials: int
+    odds: float
+    odds_roundings: float
     low: int
     mass: FloatArray
-    steps: FloatArray
     error: float
-    step_error: float
     dropped: float
 
     @property
     def high(self) -> int:
         """The last count."""
         return self.low + self.mass.size - 1
+
+    def steps(self) -> tuple[FloatArray, float]:
+        """Return P(i) - P(i - 1) from low to one beyond the last, with P = 0 outside.
+
+        Beside them the absolute error of every step, further than ``error`` of it.
+
+        >>> tilted_window(2, 1.0, odds_roundings=0).steps()[0].tolist()
+        [0.25, 0.25, -0.25, -0.25]
+        """
+        mass = self.mass
+        successes = np.arange(self.low, self.high + 1, dtype=np.float64)
+        # P(i - 1) / P(i): the step is formed without the difference of two nearly equal masses.
+        ratio = successes / (self.n_trials - successes + 1.0) / (self.odds or 1.0)
+        steps = np.append(mass * (1.0 - ratio), -mass[-1])
+        steps[0] = mass[0]
+        before = np.concatenate([[0.0], mass[:-1]])
+        step_error = (6.0 + self.odds_roundings) * float((mass + before).max()) * UNIT_ROUNDOFF
+        return steps, step_error
 
 
 def tilted_window(n_trials: int, odds: float, *, odds_roundings: float) -> TiltedWindow:
@@ -68,15 +86,7 @@ def tilted_window(n_trials: int, odds: float, *, odds_roundings: float) -> Tilte
     down = np.multiply.accumulate(behind / (n_trials - behind + 1.0) / (odds or 1.0))
     mass = np.concatenate([down[::-1], [1.0], up])
     mass /= mass.sum()
-    successes = np.arange(low, high + 1, dtype=np.float64)
-    # P(i - 1) / P(i): the step is formed without the difference of two nearly equal masses.
-    ratio = successes / (n_trials - successes + 1.0) / (odds or 1.0)
-    steps = np.append(mass * (1.0 - ratio), -mass[-1])
-    steps[0] = mass[0]
     dropped = 0.0 if low == 0 and high == n_trials else 2.0 * math.exp(-_NATS)
-    units = (3.0 + odds_roundings) * 2 * max(mode - low, high - mode) + 2 * successes.size**0.5 + 60
-    before = np.concatenate([[0.0], mass[:-1]])
-    step_error = (6.0 + odds_roundings) * float((mass + before).max()) * UNIT_ROUNDOFF
-    return TiltedWindow(
-        low, mass, steps, 1.01 * units * UNIT_ROUNDOFF + dropped, step_error, dropped
-    )
+    units = (3.0 + odds_roundings) * 2 * max(mode - low, high - mode) + 2 * mass.size**0.5 + 60
+    error = 1.01 * units * UNIT_ROUNDOFF + dropped
+    return TiltedWindow(n_trials, odds, odds_roundings, low, mass, error, dropped)

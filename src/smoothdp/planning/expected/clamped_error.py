@@ -56,13 +56,20 @@ class Samples:
         quantiles, weights = _nodes(law)
         weights_of_both = np.concatenate([weights, weights])
         value, target = self.values[:, None], self.targets[:, None]
+        # The steps go over arrays that are there already: making them anew took half of the time.
         with np.errstate(over="ignore"):
-            noise = self.sensitivities[:, None] * scale * np.concatenate([quantiles, -quantiles])
-            outside = float((noise**2 @ weights_of_both).mean())
-        clamped = np.clip(value + noise, *self.bounds)
+            released = self.sensitivities[:, None] * scale * np.concatenate([quantiles, -quantiles])
+            product = np.square(released)
+            outside = float((product @ weights_of_both).mean())
+        released += value
+        np.maximum(released, self.bounds[0], out=released)
+        np.minimum(released, self.bounds[1], out=released)
         # g(z) - g(0) as a product: far below g(0) it keeps its digits.
-        inside = ((clamped - value) * (clamped + value - 2 * target)) @ weights_of_both
-        return float(inside.mean()), outside
+        np.subtract(released, value, out=product)
+        released += value
+        released -= 2 * target
+        product *= released
+        return float((product @ weights_of_both).mean()), outside
 
 
 def clamped_error(

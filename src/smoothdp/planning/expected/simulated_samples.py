@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -124,10 +125,18 @@ def order_statistics(
         assumption: the law of a record. n_records: n. n_samples: how many rows.
     """
     gaps = np.diff(ranks, prepend=0, append=n_records + 1)
+    return assumption.at_log_odds(_log_odds(tuple(gaps.tolist()), n_samples))
+
+
+@lru_cache(maxsize=16)
+def _log_odds(gaps: tuple[int, ...], n_samples: int) -> FloatArray:
+    """Return the log odds of ranks so far apart, for all laws and budgets that are compared."""
     draws = np.random.default_rng(_SEED).standard_gamma(gaps, size=(n_samples, len(gaps)))
     below = np.cumsum(draws[:, :-1], axis=1)
     above = np.cumsum(draws[:, :0:-1], axis=1)[:, ::-1]
-    return assumption.at_log_odds(np.log(below) - np.log(above))
+    log_odds = np.log(below) - np.log(above)
+    log_odds.flags.writeable = False
+    return log_odds
 
 
 def mean_gap(assumption: Assumption, n_records: int, rank: int) -> float:

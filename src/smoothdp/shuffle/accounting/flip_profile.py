@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 
 from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.curves.tradeoff import TradeoffFunction
@@ -115,9 +116,7 @@ class FlipProfile(PrivacyProfile):
             limit = certified_limit(self.met.delta)
             if self.tolerance > 0.0 and limit <= at_zeros.lower + self._close:
                 return LogBounds(at_zeros.lower, limit)
-        bounds = worst_case(
-            value, self.n_others, tolerance=self.tolerance, most_parts=self._most_parts
-        )
+        bounds = _worst(self, epsilon)
         return LogBounds(bounds.lower, min(bounds.upper, limit))
 
     def tradeoff(self) -> TradeoffFunction:
@@ -218,6 +217,17 @@ class FlipProfile(PrivacyProfile):
     def _most_parts(self) -> int:
         """Fewer parts where each takes longer: its windows grow with the standard deviation."""
         return max(300, min(MOST_PARTS, int(3e6 / self._spread)))
+
+
+@lru_cache(maxsize=1 << 12)
+def _worst(profile: FlipProfile, epsilon: Real) -> LogBounds:
+    """Bound ln delta over all data; profiles that differ in ``met`` alone share the search."""
+    return worst_case(
+        profile._value(epsilon),
+        profile.n_others,
+        tolerance=profile.tolerance,
+        most_parts=profile._most_parts,
+    )
 
 
 def certified_limit(delta: Fraction) -> float:

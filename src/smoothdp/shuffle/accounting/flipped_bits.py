@@ -57,17 +57,18 @@ def log_flip_delta(
     if kernel is None:
         return LOG_ZERO
     first, second = _windows(n_zeros, n_ones, flip, kernel.tilt)
-    steps, before = convolve(first.steps, kernel.partial_sums)
+    of_first, step_error = first.steps()
+    steps, before = convolve(of_first, kernel.partial_sums)
     values, after = convolve(steps, second.mass)
     low = first.low + second.low
     n_kernel = kernel.partial_sums.size
-    n_sums = min(first.steps.size, n_kernel) + min(steps.size, second.mass.size) + 8
+    n_sums = min(of_first.size, n_kernel) + min(steps.size, second.mass.size) + 8
     relative = first.error + second.error + (n_sums + 4) * 1.01 * UNIT_ROUNDOFF
     # Errors of a step, weighted by |H| and by masses; then those of H.
     weight = float(np.abs(kernel.partial_sums).sum()) + n_kernel * 2.0**-52
-    largest = float(np.abs(first.steps).max())
+    largest = float(np.abs(of_first).max())
     peak = float(second.mass.max() if second.mass.size > first.mass.size else first.mass.max())
-    each = weight * (largest * relative + first.step_error) + n_kernel * 2.0**-52 * largest
+    each = weight * (largest * relative + step_error) + n_kernel * 2.0**-52 * largest
     # Masses sum to 1 but for roundings.
     each += 1.01 * before + after
     residual_low, residual_high = kernel.residual
@@ -145,14 +146,19 @@ def _windows(
     n_zeros: int, n_ones: int, flip: Fraction, tilt: float
 ) -> tuple[TiltedWindow, TiltedWindow]:
     """Return the two tilted parts of V, the wider one first: its steps are the smaller."""
-    ones = float((1 - flip) / flip) * tilt
     parts = [
-        # The odds q / (1 - q), correctly rounded, times the tilt: two roundings.
-        tilted_window(n_zeros, float(flip / (1 - flip)) * tilt, odds_roundings=2),
-        tilted_window(n_ones, ones, odds_roundings=2),
+        # The odds, correctly rounded, times the tilt: two roundings.
+        tilted_window(n, odds * tilt, odds_roundings=2)
+        for n, odds in zip((n_zeros, n_ones), _odds(flip), strict=True)
     ]
     wide, narrow = sorted(parts, key=lambda part: -part.mass.size)
     return wide, narrow
+
+
+@lru_cache(maxsize=256)
+def _odds(flip: Fraction) -> tuple[float, float]:
+    """Return q / (1 - q) and (1 - q) / q, correctly rounded."""
+    return float(flip / (1 - flip)), float((1 - flip) / flip)
 
 
 def _span(tilt: float) -> int:
