@@ -235,7 +235,7 @@ class Goal:
 class Judged:
     """One number, tried: whether delta is certainly at most the target's, or certainly above."""
 
-    __slots__ = ("excess", "goal", "is_refuted", "is_safe", "item", "number", "profile")
+    __slots__ = ("doubt", "excess", "goal", "is_refuted", "is_safe", "item", "number", "profile")
 
     def __init__(self, number: Number, item: Any, profile: PrivacyProfile, goal: Goal) -> None:
         self.number, self.item, self.profile, self.goal = number, item, profile, goal
@@ -245,11 +245,13 @@ class Judged:
             # No logarithm says how far delta is from 0: the epsilon of pure privacy does.
             self.is_refuted = found.lower > -math.inf
             self.excess = profile.epsilon(0) - float(goal.epsilon)
+            self.doubt = self.excess, self.excess
             return
         wanted = log_bounds(goal.delta)
         self.is_refuted = found.lower > wanted.upper
         middle = found.upper if found.lower == -math.inf else 0.5 * (found.lower + found.upper)
         self.excess = middle - wanted.lower
+        self.doubt = found.lower - wanted.upper, found.upper - wanted.lower
 
     def bounds(self) -> tuple[float, float]:
         """Return floats around delta."""
