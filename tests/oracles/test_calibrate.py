@@ -101,7 +101,8 @@ def test_where_a_range_is_undecided_both_ends_are_near_it_after_few_numbers(
 
     found = sd.calibrate(counted, target)
     assert len(tried) <= tries
-    assert found.refuted is not None and found.refuted_bounds is not None
+    assert found.refuted is not None
+    assert found.refuted_bounds is not None
     assert found.bounds[1] <= float(target[1]) < found.refuted_bounds[0]
     # The ends of what is undecided, by bisection from a number that is certain on each side.
     ends = [
@@ -116,7 +117,8 @@ def test_where_a_range_is_undecided_both_ends_are_near_it_after_few_numbers(
 
 def _turn(holds: Callable[[float], bool], inside: float, outside: float) -> float:
     """Return where a claim about numbers stops holding."""
-    assert holds(inside) and not holds(outside)
+    assert holds(inside)
+    assert not holds(outside)
     for _ in range(60):
         middle = math.sqrt(inside * outside)
         inside, outside = (middle, outside) if holds(middle) else (inside, middle)
