@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from statistics import NormalDist
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 import smoothdp as sd
+from smoothdp.claims.curves.profile import FunctionProfile
 from smoothdp.cli.main import commands
+from smoothdp.exact.logspace.bounds import LogBounds
 
 WHOLE: dict[str, Any] = {"n_records": 1000, "batch": 50, "steps": 40, "noise": 2}
 REFUSED = [
@@ -167,10 +170,33 @@ def test_the_command_prints_both_ends_and_other_samplings() -> None:
     assert attack["true_positive_rate"] == sd.attacks.best_attack(
         run.profile(), false_positive_rate=attack["false_positive_rate"]
     )
-    text = CliRunner().invoke(commands, [*COMMAND, "poisson"]).output
+    # Random allocation is compared on a coarser lattice: never below what the finer one proves.
+    beside = next(o for o in found["other_samplings"] if o["sampling"] == "balls_in_bins")
+    finer = sd.training(**WHOLE, sampling="balls_in_bins").profile().epsilon_bounds("1e-5")
+    assert finer[0] <= beside["epsilon"] <= 1.01 * finer[1]
+    small = {"1000": "100", "40": "4"}
+    text = CliRunner().invoke(commands, [small.get(o, o) for o in [*COMMAND, "poisson"]]).output
     assert "at most" in text
     assert "bound" in text
-    assert run.sentence() in text
+    assert (
+        sd.training(**{**WHOLE, "n_records": 100, "steps": 4}, sampling="poisson").sentence()
+        in text
+    )
+
+
+def test_small_epsilons_are_attacked_where_they_lie() -> None:
+    # Far beyond the scale of the profile a delta is dear to bound, as for rates of 1e-5.
+    profile, asked = sd.GaussianDP("0.001").profile(), []
+
+    def bounds(epsilon: Any) -> LogBounds:
+        asked.append(float(epsilon))
+        return profile.log_delta_bounds(epsilon)
+
+    seen = FunctionProfile(bounds, profile.neighbours)
+    power = sd.attacks.best_attack(seen, false_positive_rate="1/1000")
+    assert max(asked) < 0.05
+    truth = NormalDist().cdf(NormalDist().inv_cdf(0.001) + 0.001)
+    assert truth <= power <= truth * (1 + 1e-9)
 
 
 def test_the_lower_end_of_a_bound_is_of_no_run() -> None:

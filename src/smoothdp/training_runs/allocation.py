@@ -86,7 +86,7 @@ class RandomAllocation:
     steps: int
     exact_noise: Fraction
     neighbours: Neighbours
-    variance: float = field(default=_VARIANCE, repr=False)
+    variance: float = field(default=_VARIANCE, repr=False, compare=False)
 
     def __init__(
         self,
