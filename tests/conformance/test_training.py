@@ -20,7 +20,7 @@ REFUSED = [
     ({"sampling": "uniform"}, sd.errors.InvalidParameter, "poisson, truncated_poisson"),
     ({"sampling": "poisson", "epochs": 1}, sd.errors.InvalidParameter, "epochs or steps"),
     ({"sampling": "poisson", "steps": None}, sd.errors.InvalidParameter, "epochs or steps"),
-    ({"sampling": "poisson", "noise": 0}, sd.errors.InvalidParameter, "noise"),
+    ({"sampling": "poisson", "noise": 0}, sd.errors.InvalidParameter, "a positive number for"),
     ({"sampling": "poisson", "batch": 1001}, sd.errors.InvalidParameter, "at most n_records"),
     ({"sampling": "poisson", "max_batch": 60}, sd.errors.InvalidParameter, "truncated_poisson"),
     ({"sampling": "poisson", "column_norm": 2}, sd.errors.InvalidParameter, "banded or ftrl"),
@@ -258,5 +258,8 @@ def test_events_that_are_not_covered_are_refused() -> None:
     fixed = events.SampledWithoutReplacementDpEvent(100, 10, events.GaussianDpEvent(2.0))
     with pytest.raises(sd.errors.InvalidParameter, match="SampledWithoutReplacement"):
         sd.interop.from_dp_event(fixed, neighbours="replace_one")
+    bare = events.SelfComposedDpEvent(events.NonPrivateDpEvent(), 3)
+    with pytest.raises(sd.errors.InvalidParameter, match="without noise: no epsilon holds"):
+        sd.interop.from_dp_event(bare, neighbours="add_remove")
     with pytest.raises(sd.errors.InvalidParameter, match="sampling='fixed'"):
         sd.interop.to_dp_event(sd.training(**WHOLE, sampling="fixed"))

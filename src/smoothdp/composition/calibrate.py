@@ -27,6 +27,8 @@ from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.sources import Source
 from smoothdp.text import number_down, number_up
 
+_DIGITS, _MOST_DIGITS = 4, 17
+
 Target: TypeAlias = "Guarantee | tuple[Parameter, Parameter]"
 Number: TypeAlias = "int | float"
 
@@ -97,16 +99,36 @@ class Calibrated:
 
     def sentence(self) -> str:
         """Return what was certified, in words."""
+        most, least = self._told_apart()
         met = (
             f"{self.value!r} meets (epsilon={self.epsilon:g}, delta={self.delta:g}): delta is at "
-            f"most {number_up(self.bounds[1])}"
+            f"most {most}"
         )
         if self.refuted_bounds is None:
             return f"{met}. No number was certified to miss it."
         return (
             f"{met}; {self.refuted!r} misses it, by what the items promise: delta is at least "
-            f"{number_down(self.refuted_bounds[0])}."
+            f"{least}."
         )
+
+    def _told_apart(self) -> tuple[str, str]:
+        """Return both deltas, each rounded outward, with digits enough to tell one from the other.
+
+        The target lies between them: what meets it is printed as at most that, the other above.
+        """
+        # Floats around delta may lie beyond the target, which is decided exactly.
+        goal = self._safe.goal.delta
+        above = min(Fraction(self.bounds[1]), goal)
+        most = number_up(above)
+        if self.refuted_bounds is None:
+            return most, ""
+        below = max(Fraction(self.refuted_bounds[0]), goal)
+        least = number_down(below)
+        for digits in range(_DIGITS + 1, _MOST_DIGITS + 1):
+            if Fraction(most) < Fraction(least):
+                break
+            most, least = number_up(above, digits), number_down(below, digits)
+        return most, least
 
     def __repr__(self) -> str:
         return f"Calibrated(value={self.value!r}, refuted={self.refuted!r})"

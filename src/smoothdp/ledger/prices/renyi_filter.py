@@ -123,8 +123,8 @@ class RenyiFilter(Filter):
         spent = self.spent(amounts)
         return (
             f"Spent: {most} of the limit at {where} {exact_text(fullest)}; had all of it been "
-            f"fixed in advance, {spent!r}. Left: a charge is taken if it costs no more than is left "
-            f"at every order, such as {self.left(amounts)!r}. {WITHIN}"
+            f"fixed in advance, {spent!r}. Left: a charge is taken if it costs no more than is "
+            f"left at every order, such as {self.left(amounts)!r}. {WITHIN}"
         )
 
     def left(self, amounts: Amounts) -> Guarantee:
