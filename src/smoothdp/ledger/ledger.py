@@ -258,7 +258,7 @@ class Ledger:
         ...     ledger = Ledger(folder + "/l.db", budget=budget, kept="renyi", orders=[8])
         ...     entry = ledger.charge(ZCDP("0.05"))
         ...     ledger.sentence()[:46]
-        'Spent: 22.7% of the limit at the order 8; had '
+        'Spent: 22.4% of the limit at the order 8; had '
         """
         return self._filter.sentence(self._spent())
 
