@@ -13,6 +13,7 @@ import click
 
 import smoothdp as sd
 from smoothdp.cli.accounting.account import account
+from smoothdp.cli.accounting.elsewhere import lead_to_account
 from smoothdp.cli.collect import collect
 from smoothdp.cli.designing.design import design
 from smoothdp.cli.measure import measure
@@ -30,18 +31,6 @@ from smoothdp.errors import PrivacyWarning, SmoothdpError
 
 # The library's names of what the commands name otherwise.
 _OTHER_NAMES = {"n_bins": "--bins", "n_records": "--n", "n_users": "--n"}
-# What somebody types who looks for the accountant: the nearest names are of other commands.
-_ACCOUNTED = (
-    "accountant",
-    "accounting",
-    "budget",
-    "compose",
-    "delta",
-    "dp-sgd",
-    "dpsgd",
-    "epsilon",
-)
-_ACCOUNTED += ("ledger", "noise-multiplier", "privacy", "rdp", "sgd", "sigma", "train")
 # A guarantee stays as Python writes it.
 _KEPT = r"\b[A-Z]\w*\((?:[^()]|\([^()]*\))*\)"
 _BOTH = r"\b\w+=, (?=--)| \(in Python: [^()]*\)"
@@ -133,13 +122,7 @@ class _Commands(click.Group):
                         f"Expected a command of smoothdp; got {name}, which is one of {group}. "
                         f"Write smoothdp {group} {name}."
                     )
-            if name.lower().replace("_", "-") in _ACCOUNTED:
-                raise click.UsageError(
-                    f"Expected a command of smoothdp; got {name}. The epsilon of a training run is "
-                    "said by smoothdp account training, the noise or the steps of a budget by "
-                    "smoothdp account calibrate, and what a ledger holds by smoothdp account FILE "
-                    "--delta 1e-6."
-                )
+            lead_to_account(name)
         return super().resolve_command(context, arguments)
 
 
