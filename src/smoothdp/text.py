@@ -200,6 +200,15 @@ def percent_text(share: float | Fraction) -> str:
     return f"{100 * float(share):.{digits}g}%"
 
 
+def share_text(share: Fraction) -> str:
+    """Return a share in percent, rounded up to a tenth of it.
+
+    >>> share_text(Fraction(1, 3)), share_text(Fraction(1, 10**9)), share_text(Fraction(1))
+    ('33.4%', '0.1%', '100%')
+    """
+    return percent_text(Fraction(-(-share * 1000 // 1), 1000))
+
+
 def html_card(title: str, rows: Sequence[tuple[str, str]], *, note: str = "") -> str:
     """Return a small table of names and values as HTML, for notebooks; every text is escaped.
 

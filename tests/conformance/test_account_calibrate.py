@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -76,6 +78,9 @@ def test_a_target_is_about_the_neighbours_of_the_items() -> None:
     ("arguments", "words"),
     [
         (["training"], "smoothdp account training"),
+        (["epsilon"], "smoothdp account training"),
+        (["Epsilon", "--delta", "1e-5"], "smoothdp account FILE"),
+        (["dp_sgd"], "smoothdp account calibrate"),
         (["account", "trainin", "--help"], "calibrate, create, export, show, training"),
     ],
 )
@@ -86,6 +91,24 @@ def test_a_command_in_another_place_is_found(
         main(arguments)
     assert ended.value.code == 2
     assert words in capsys.readouterr().err
+
+
+def test_the_sentence_tells_both_deltas_apart() -> None:
+    for make, target in (
+        (lambda s: [(sd.GaussianMechanism(s), 100)], (1, "1e-5")),
+        (lambda rho: [(sd.ZCDP(rho), 3)], (1, "1e-6")),
+        (lambda k: [(sd.PureDP(k), 3)], (3, 0)),
+    ):
+        found = sd.calibrate(make, target)
+        assert found.refuted_bounds is not None
+        words = found.sentence()
+        read = [re.search(rf"at {which} ([0-9.e+-]*[0-9])", words) for which in ("most", "least")]
+        most, least = (Fraction(each[1]) for each in read if each)
+        # Rounded outward: what is printed is no better than what is proved.
+        goal = Fraction(target[1])
+        assert min(Fraction(found.bounds[1]), goal) <= most <= goal
+        assert goal <= least <= max(Fraction(found.refuted_bounds[0]), goal)
+        assert most < least
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from statistics import NormalDist
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 import smoothdp as sd
+from smoothdp.claims.curves.profile import FunctionProfile
 from smoothdp.cli.main import commands
+from smoothdp.exact.logspace.bounds import LogBounds
 
 WHOLE: dict[str, Any] = {"n_records": 1000, "batch": 50, "steps": 40, "noise": 2}
 REFUSED = [
@@ -17,7 +20,7 @@ REFUSED = [
     ({"sampling": "uniform"}, sd.errors.InvalidParameter, "poisson, truncated_poisson"),
     ({"sampling": "poisson", "epochs": 1}, sd.errors.InvalidParameter, "epochs or steps"),
     ({"sampling": "poisson", "steps": None}, sd.errors.InvalidParameter, "epochs or steps"),
-    ({"sampling": "poisson", "noise": 0}, sd.errors.InvalidParameter, "noise"),
+    ({"sampling": "poisson", "noise": 0}, sd.errors.InvalidParameter, "a positive number for"),
     ({"sampling": "poisson", "batch": 1001}, sd.errors.InvalidParameter, "at most n_records"),
     ({"sampling": "poisson", "max_batch": 60}, sd.errors.InvalidParameter, "truncated_poisson"),
     ({"sampling": "poisson", "column_norm": 2}, sd.errors.InvalidParameter, "banded or ftrl"),
@@ -167,10 +170,32 @@ def test_the_command_prints_both_ends_and_other_samplings() -> None:
     assert attack["true_positive_rate"] == sd.attacks.best_attack(
         run.profile(), false_positive_rate=attack["false_positive_rate"]
     )
-    text = CliRunner().invoke(commands, [*COMMAND, "poisson"]).output
+    beside = next(o for o in found["other_samplings"] if o["sampling"] == "balls_in_bins")
+    alone = sd.training(**WHOLE, sampling="balls_in_bins").profile()
+    assert beside["epsilon"] == alone.epsilon("1e-5")
+    small = {"1000": "100", "40": "4"}
+    text = CliRunner().invoke(commands, [small.get(o, o) for o in [*COMMAND, "poisson"]]).output
     assert "at most" in text
     assert "bound" in text
-    assert run.sentence() in text
+    assert (
+        sd.training(**{**WHOLE, "n_records": 100, "steps": 4}, sampling="poisson").sentence()
+        in text
+    )
+
+
+def test_small_epsilons_are_attacked_where_they_lie() -> None:
+    # Far beyond the scale of the profile a delta is dear to bound, as for rates of 1e-5.
+    profile, asked = sd.GaussianDP("0.001").profile(), []
+
+    def bounds(epsilon: Any) -> LogBounds:
+        asked.append(float(epsilon))
+        return profile.log_delta_bounds(epsilon)
+
+    seen = FunctionProfile(bounds, profile.neighbours)
+    power = sd.attacks.best_attack(seen, false_positive_rate="1/1000")
+    assert max(asked) < 0.05
+    truth = NormalDist().cdf(NormalDist().inv_cdf(0.001) + 0.001)
+    assert truth <= power <= truth * (1 + 1e-9)
 
 
 def test_the_lower_end_of_a_bound_is_of_no_run() -> None:
@@ -232,5 +257,8 @@ def test_events_that_are_not_covered_are_refused() -> None:
     fixed = events.SampledWithoutReplacementDpEvent(100, 10, events.GaussianDpEvent(2.0))
     with pytest.raises(sd.errors.InvalidParameter, match="SampledWithoutReplacement"):
         sd.interop.from_dp_event(fixed, neighbours="replace_one")
+    bare = events.SelfComposedDpEvent(events.NonPrivateDpEvent(), 3)
+    with pytest.raises(sd.errors.InvalidParameter, match="without noise: no epsilon holds"):
+        sd.interop.from_dp_event(bare, neighbours="add_remove")
     with pytest.raises(sd.errors.InvalidParameter, match="sampling='fixed'"):
         sd.interop.to_dp_event(sd.training(**WHOLE, sampling="fixed"))

@@ -1,13 +1,17 @@
 """Calibrated numbers against roots found by other means: closed forms and exact rationals."""
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import mpmath
 import pytest
 
 import smoothdp as sd
+from smoothdp.claims.curves.profile import FunctionProfile
 from smoothdp.errors import IncompatibleClaims, InvalidParameter, OutOfReach
+from smoothdp.exact.logspace.bounds import LogBounds
 
 
 def _gaussian_sigma(count: int, epsilon: float, delta: str) -> mpmath.mpf:
@@ -74,6 +78,66 @@ def test_epsilons_of_pure_releases_add_up(count: int) -> None:
     assert found.refuted is not None
     assert found.value <= 1 / count < found.refuted
     assert found.distance < 1e-9
+
+
+@pytest.mark.parametrize(
+    ("make", "target", "first", "last", "tries"),
+    [
+        # Bounds of three claims of zCDP together: what lies between is open.
+        (lambda rho: [(sd.ZCDP(rho), 3)], (1, "1e-6"), 0.004, 0.016, 20),
+        (lambda rho: [(sd.ZCDP(rho), 1)], (8, "1e-12"), 0.05, 1.6, 20),
+        (lambda scale: [(_Loosely(scale), 1)], (1, "1e-6"), 9.0, 2.0, 18),
+        (lambda scale: [(_Loosely(scale, below=1e5), 1)], (3, "1e-9"), 9.0, 0.5, 18),
+    ],
+)
+def test_where_a_range_is_undecided_both_ends_are_near_it_after_few_numbers(
+    make: Any, target: tuple[Any, str], first: float, last: float, tries: int
+) -> None:
+    tried: list[float] = []
+
+    def counted(number: float) -> Any:
+        tried.append(number)
+        return make(number)
+
+    found = sd.calibrate(counted, target)
+    assert len(tried) <= tries
+    assert found.refuted is not None
+    assert found.refuted_bounds is not None
+    assert found.bounds[1] <= float(target[1]) < found.refuted_bounds[0]
+    # The ends of what is undecided, by bisection from a number that is certain on each side.
+    ends = [
+        _turn(lambda x: sd.compose(make(x)).delta(target[0]) <= float(target[1]), first, last),
+        _turn(
+            lambda x: sd.compose(make(x)).delta_bounds(target[0])[0] > float(target[1]), last, first
+        ),
+    ]
+    reached = [abs(end - at) for end, at in zip(ends, (found.value, found.refuted), strict=True)]
+    assert max(reached) <= abs(ends[0] - ends[1]) / 10
+
+
+def _turn(holds: Callable[[float], bool], inside: float, outside: float) -> float:
+    """Return where a claim about numbers stops holding."""
+    assert holds(inside)
+    assert not holds(outside)
+    for _ in range(60):
+        middle = math.sqrt(inside * outside)
+        inside, outside = (middle, outside) if holds(middle) else (inside, middle)
+    return inside
+
+
+class _Loosely:
+    """Normal noise, of which delta is known to a factor only."""
+
+    def __init__(self, scale: float, *, below: float = 10.0) -> None:
+        self._exact = sd.GaussianMechanism(scale).profile()
+        self._below = math.log(below)
+
+    def profile(self) -> FunctionProfile:
+        def bounds(epsilon: Any) -> LogBounds:
+            found = self._exact.log_delta_bounds(epsilon)
+            return LogBounds(found.lower - self._below, min(0.0, found.upper + 0.7))
+
+        return FunctionProfile(bounds, self._exact.neighbours)
 
 
 def test_a_hump_is_no_trap() -> None:

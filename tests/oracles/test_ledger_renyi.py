@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 from fractions import Fraction
 from pathlib import Path
 
+import mpmath
 import pytest
 
 import smoothdp as sd
@@ -82,6 +84,87 @@ def test_a_run_killed_between_steps(tmp_path: Path) -> None:
     assert ledger.verify() == before + 2
     cost = ledger.entries()[0].costs[NAME].rational
     assert ledger.amounts()[NAME][0].rational == (before + 2) * cost
+
+
+def test_the_account_says_what_divergences_say(tmp_path: Path) -> None:
+    """Not the sum of what each charge promises at the budget's epsilon: that passes any budget."""
+    file = tmp_path / "l.db"
+    ledger = sd.Ledger(file, budget=BUDGET, kept="renyi", orders=[4, 8])
+    for _ in range(3):
+        ledger.charge(STEP)
+    ledger.charge(sd.LaplaceMechanism(20, neighbours="add_remove"))
+    account = sd.report.Account.of(ledger, delta="1e-5")
+    assert account.totals == ledger.totals() == [ledger.spent()]
+    spent, limit, left = ledger.amounts()[NAME]
+    assert spent.rational + left.rational == limit.rational
+    share = math.ceil(1000 * spent.rational / limit.rational) / 10
+    text = account.text()
+    assert f"{share:.15g}%" in text
+    assert "% of the budget\n" in text
+    assert "ApproxDP(epsilon=2, delta=0.00001" in text.splitlines()[0]
+    assert "All guarantees together" not in text
+    assert ledger.sentence() in text
+    assert repr(ledger.left()) in ledger.sentence()
+    assert "what was spent is within the budget" in ledger.sentence().lower()
+    # No epsilon that is printed is below that of the same items, fixed in advance.
+    whole = sd.compose([(STEP, 3), sd.LaplaceMechanism(20, neighbours="add_remove")])
+    assert account.epsilon is not None
+    for delta in ("1e-5", "1e-9", "1e-2"):
+        found = sd.report.Account.of(ledger, delta=delta).epsilon
+        assert found is not None
+        assert whole.epsilon_bounds(delta)[0] <= found < 3
+    empty = sd.Ledger(tmp_path / "e.db", budget=BUDGET, kept="renyi", orders=[8])
+    assert empty.totals() == []
+    assert empty.sentence().startswith("Spent: 0%")
+    assert empty.filter.epsilon(empty.filter.nothing(), Fraction(0)) == 0
+
+
+def test_the_epsilon_at_a_delta_is_that_of_the_conversion(tmp_path: Path) -> None:
+    """D_a + ln(kappa / c) / (a - 1), c the part of delta that no claim charged; kappa in mpmath."""
+    ledger = sd.Ledger(
+        tmp_path / "l.db", budget=BUDGET, kept="renyi", orders=[3, 8], conversion_delta="8e-6"
+    )
+    ledger.charge(sd.ZCDP("0.03", neighbours="add_remove"))
+    ledger.charge(sd.ApproxDP("0.1", delta="1e-6", neighbours="add_remove"))
+    amounts = {name: one[0] for name, one in ledger.amounts().items()}
+    for delta in (Fraction(1, 10**5), Fraction(1, 10**3), Fraction(9, 10)):
+        rest = (delta - Fraction(1, 10**6)) / (1 - Fraction(1, 10**6))
+        exact = min(
+            mpmath.mpf(amounts[f"Renyi divergence of order {a}"].float_upper())
+            + mpmath.log(mpmath.mpf(a - 1) ** (a - 1) / mpmath.mpf(a) ** a / float(rest)) / (a - 1)
+            for a in (3, 8)
+        )
+        found = ledger.filter.epsilon(amounts, delta)
+        assert found == pytest.approx(max(0.0, float(exact)), abs=1e-12)
+    assert ledger.filter.epsilon(amounts, Fraction(1, 10**6)) == math.inf
+    assert ledger.filter.epsilon(amounts, Fraction(1)) == 0
+
+
+def test_declared_items_are_said_in_uses(tmp_path: Path) -> None:
+    ledger = sd.Ledger(tmp_path / "l.db", budget=BUDGET, allow=[(STEP, 1000)])
+    ledger.charge(STEP)
+    account = sd.report.Account.of(ledger, delta="1e-6")
+    assert "999 of 1000 uses of SubsampledGaussian" in account.text()
+    assert account.epsilon == sd.compose([STEP]).epsilon("1e-6")
+    assert (
+        sd.Ledger(tmp_path / "l.db").filter.epsilon(
+            {name: one[0] for name, one in ledger.amounts().items()}, Fraction(1, 10)
+        )
+        == math.inf
+    )
+
+
+def test_what_is_kept_otherwise_is_shown_beside_the_sum_of_epsilons(tmp_path: Path) -> None:
+    for kept in ("gdp", "concentrated"):
+        budget = sd.ApproxDP(3, delta="1e-5")
+        ledger = sd.Ledger(tmp_path / f"{kept}.db", budget=budget, kept=kept)
+        for _ in range(80):
+            ledger.charge(sd.PureDP("0.05"))
+        account = sd.report.Account.of(ledger)
+        first, second = account.totals[:2]
+        assert (first, second) == (ledger.spent(), sd.PureDP(4))
+        assert isinstance(first, sd.ApproxDP)
+        assert first.epsilon <= 3
 
 
 def test_odometer(tmp_path: Path) -> None:

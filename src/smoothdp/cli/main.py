@@ -13,6 +13,7 @@ import click
 
 import smoothdp as sd
 from smoothdp.cli.accounting.account import account
+from smoothdp.cli.accounting.elsewhere import lead_to_account
 from smoothdp.cli.collect import collect
 from smoothdp.cli.designing.design import design
 from smoothdp.cli.measure import measure
@@ -121,6 +122,7 @@ class _Commands(click.Group):
                         f"Expected a command of smoothdp; got {name}, which is one of {group}. "
                         f"Write smoothdp {group} {name}."
                     )
+            lead_to_account(name)
         return super().resolve_command(context, arguments)
 
 

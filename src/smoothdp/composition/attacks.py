@@ -76,8 +76,11 @@ def best_attack(profile: PrivacyProfile, *, false_positive_rate: Parameter) -> f
         value = 1 - rest * math.exp(-epsilon) * (1 - math.copysign(4 * LIBM_ERROR, rest))
         return math.log(max(value, 0.0) + 4 * UNIT_ROUNDOFF) + 4 * LIBM_ERROR
 
+    # About the scale of the epsilons that count: far beyond it delta is small, and dear to bound.
+    first = min(1.0, 4 * profile.delta(0) or 1.0)
     # Beyond -ln alpha the line alone is above 1.
-    best = min(_least(steep, min(_FARTHEST, -log_alpha)), _least(flat, _FARTHEST), 0.0)
+    farthest = min(_FARTHEST, -log_alpha)
+    best = min(_least(steep, farthest, first), _least(flat, _FARTHEST, first), 0.0)
     return min(1.0, exp_upper(best))
 
 
@@ -112,9 +115,9 @@ def _read(profile: PrivacyProfile) -> PrivacyProfile:
     return profile
 
 
-def _least(function: Callable[[float], float], farthest: float) -> float:
+def _least(function: Callable[[float], float], farthest: float, first: float) -> float:
     """Return a small value of a function of epsilon in [0, farthest] (golden section)."""
-    low, high = 0.0, min(1.0, farthest)
+    low, high = 0.0, min(first, farthest)
     best = at_high = function(high)
     while high < farthest:
         further = function(min(2 * high, farthest))

@@ -29,6 +29,10 @@ class Tried(Protocol):
     def excess(self) -> float:
         """How far from holding, as an estimate: negative where it holds, maybe infinite."""
 
+    @property
+    def doubt(self) -> tuple[float, float]:
+        """Bounds of the excess: about 0 above where it is just safe, below where just refuted."""
+
 
 T = TypeVar("T", bound=Tried)
 _RATIO = 4.0
@@ -36,6 +40,11 @@ _MOST_RATIOS = 40
 _CLOSE = 1e-12
 # An excess is the logarithm of a ratio of deltas: far from the root it says little.
 _CLIP = 30.0
+# Bounds of the excess that lie further apart than this leave a range of numbers undecided.
+_OPEN = 1e-6
+# Of the doubt at the root: an end so close to where its side begins is close enough.
+_ENOUGH = 1 / 32
+_MOST_NEARER = 12
 
 
 @dataclass(frozen=True)
@@ -60,8 +69,13 @@ def bracket_real(
     ends = _ends(judge, tried) if within is None else tuple(tried.add(judge(x)) for x in within)
     if len(ends) < 2 or (ends[0].excess > 0) == (ends[1].excess > 0):
         return _one_sided(tried)
-    root = _root(judge, tried, ends[0], ends[1])
-    _settle(judge, tried, root, within)
+    at_root = _root(judge, tried, ends[0], ends[1], _clipped, _decides_nothing)
+    root = at_root if isinstance(at_root, float) else float(at_root.number)
+    if isinstance(at_root, float) or at_root.doubt[1] - at_root.doubt[0] <= _OPEN:
+        _settle(judge, tried, root, within)
+    else:
+        for safe in (True, False):
+            _approach(judge, tried, at_root, within, safe=safe)
     return Bracket(tried.closest(root, safe=True), tried.closest(root, safe=False), tried.last)
 
 
@@ -144,18 +158,27 @@ def _ends(judge: Callable[[float], T], tried: _Record[T]) -> tuple[T, ...]:
     return (start,)
 
 
-def _root(judge: Callable[[float], T], tried: _Record[T], first: T, second: T) -> float:
-    """Return about where the excess is 0, by the ITP method in the logarithm.
+def _root(
+    judge: Callable[[float], T],
+    tried: _Record[T],
+    first: T,
+    second: T,
+    value_of: Callable[[T], float],
+    is_enough: Callable[[T], bool],
+    limit: int | None = None,
+) -> T | float:
+    """Return the number tried that is enough, or about where the value turns: by the ITP method in
+    the logarithm.
 
     Oliveira and Takahashi 2020: a secant step, moved towards the middle and never further from
     it than bisection would be by then: few steps where the excess is smooth, and never many.
     """
     positive = first.number > 0 and second.number > 0
     ends = sorted(((_place(end, positive), end) for end in (first, second)), key=lambda e: e[0])
-    (low, at_low), (high, at_high) = ((place, _clipped(end)) for place, end in ends)
+    (low, at_low), (high, at_high) = ((place, value_of(end)) for place, end in ends)
     slope, width = 0.2 / (high - low), max(abs(low), abs(high), 1.0) * _CLOSE
     most = math.ceil(math.log2((high - low) / width)) + 1
-    for step in range(most):
+    for step in range(most if limit is None else min(most, limit)):
         middle = 0.5 * (low + high)
         secant = (at_high * low - at_low * high) / (at_high - at_low)
         towards = math.copysign(1.0, middle - secant)
@@ -164,10 +187,9 @@ def _root(judge: Callable[[float], T], tried: _Record[T], first: T, second: T) -
         reach = max(0.0, 0.5 * width * 2.0 ** (most - step) - 0.5 * (high - low))
         place = moved if abs(moved - middle) <= reach else middle - towards * reach
         found = tried.add(judge(math.exp(place) if positive else place))
-        value = _clipped(found)
-        if value == 0.0 or not (found.is_safe or found.is_refuted):
-            # So close to the root that nothing is decided there: no closer one helps.
-            return float(found.number)
+        value = value_of(found)
+        if is_enough(found):
+            return found
         if (value > 0) == (at_high > 0):
             high, at_high = place, value
         else:
@@ -180,6 +202,11 @@ def _root(judge: Callable[[float], T], tried: _Record[T], first: T, second: T) -
 
 def _clipped(tried: Tried) -> float:
     return max(-_CLIP, min(_CLIP, tried.excess))
+
+
+def _decides_nothing(tried: Tried) -> bool:
+    """Return whether a number is so close to the root that no closer one helps."""
+    return tried.excess == 0.0 or not (tried.is_safe or tried.is_refuted)
 
 
 def _place(end: Tried, positive: bool) -> float:
@@ -208,6 +235,60 @@ def _settle(
             if found.is_safe if safe else found.is_refuted:
                 break
             pad *= 8
+
+
+def _approach(
+    judge: Callable[[float], T],
+    tried: _Record[T],
+    at_root: T,
+    within: tuple[float, float] | None,
+    *,
+    safe: bool,
+) -> None:
+    """Try numbers towards the end of what is undecided, on one side, until one is close to it.
+
+    Between the ends nothing is decided, however many numbers are tried: so each is looked for by
+    itself, where the bound of the excess that decides it passes 0.
+    """
+    root = float(at_root.number)
+    sign = 1.0 if safe else -1.0
+    aim = min(sign * at_root.doubt[safe], _CLIP) * _ENOUGH
+    far = tried.closest(root, safe=safe) or _further(judge, tried, root, within, safe=safe)
+
+    def value(found: T) -> float:
+        """How far the end is missed, beyond half of what is close enough: positive at the root."""
+        return max(-_CLIP, min(_CLIP, sign * found.doubt[safe] + aim / 2))
+
+    def is_close(found: T) -> bool:
+        decided = found.is_safe if safe else found.is_refuted
+        return decided and sign * found.doubt[safe] >= -aim
+
+    if far is not None and not is_close(far) and value(far) < 0 < value(at_root):
+        _root(judge, tried, at_root, far, value, is_close, _MOST_NEARER)
+
+
+def _further(
+    judge: Callable[[float], T],
+    tried: _Record[T],
+    root: float,
+    within: tuple[float, float] | None,
+    *,
+    safe: bool,
+) -> T | None:
+    """Return a number that is certain on one side, ever further from the root; None without one."""
+    outward = 1.0 if safe == _safe_above(tried, root) else -1.0
+    for power in range(-6, 3):
+        pad = 2.0**power * (abs(root) or 1.0)
+        number = root + outward * pad if root <= 0 or outward > 0 else root / (1 + 2.0**power)
+        if within is not None and not within[0] <= number <= within[1]:
+            break
+        try:
+            found = tried.add(judge(number))
+        except (InvalidParameter, OutOfReach):
+            break
+        if found.is_safe if safe else found.is_refuted:
+            return found
+    return None
 
 
 def _safe_above(tried: _Record[T], root: float) -> bool:

@@ -27,6 +27,8 @@ from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.sources import Source
 from smoothdp.text import number_down, number_up
 
+_DIGITS, _MOST_DIGITS = 4, 17
+
 Target: TypeAlias = "Guarantee | tuple[Parameter, Parameter]"
 Number: TypeAlias = "int | float"
 
@@ -97,16 +99,36 @@ class Calibrated:
 
     def sentence(self) -> str:
         """Return what was certified, in words."""
+        most, least = self._told_apart()
         met = (
             f"{self.value!r} meets (epsilon={self.epsilon:g}, delta={self.delta:g}): delta is at "
-            f"most {number_up(self.bounds[1])}"
+            f"most {most}"
         )
         if self.refuted_bounds is None:
             return f"{met}. No number was certified to miss it."
         return (
             f"{met}; {self.refuted!r} misses it, by what the items promise: delta is at least "
-            f"{number_down(self.refuted_bounds[0])}."
+            f"{least}."
         )
+
+    def _told_apart(self) -> tuple[str, str]:
+        """Return both deltas, each rounded outward, with digits enough to tell one from the other.
+
+        The target lies between them: what meets it is printed as at most that, the other above.
+        """
+        # Floats around delta may lie beyond the target, which is decided exactly.
+        goal = self._safe.goal.delta
+        above = min(Fraction(self.bounds[1]), goal)
+        most = number_up(above)
+        if self.refuted_bounds is None:
+            return most, ""
+        below = max(Fraction(self.refuted_bounds[0]), goal)
+        least = number_down(below)
+        for digits in range(_DIGITS + 1, _MOST_DIGITS + 1):
+            if Fraction(most) < Fraction(least):
+                break
+            most, least = number_up(above, digits), number_down(below, digits)
+        return most, least
 
     def __repr__(self) -> str:
         return f"Calibrated(value={self.value!r}, refuted={self.refuted!r})"
@@ -235,7 +257,7 @@ class Goal:
 class Judged:
     """One number, tried: whether delta is certainly at most the target's, or certainly above."""
 
-    __slots__ = ("excess", "goal", "is_refuted", "is_safe", "item", "number", "profile")
+    __slots__ = ("doubt", "excess", "goal", "is_refuted", "is_safe", "item", "number", "profile")
 
     def __init__(self, number: Number, item: Any, profile: PrivacyProfile, goal: Goal) -> None:
         self.number, self.item, self.profile, self.goal = number, item, profile, goal
@@ -245,11 +267,13 @@ class Judged:
             # No logarithm says how far delta is from 0: the epsilon of pure privacy does.
             self.is_refuted = found.lower > -math.inf
             self.excess = profile.epsilon(0) - float(goal.epsilon)
+            self.doubt = self.excess, self.excess
             return
         wanted = log_bounds(goal.delta)
         self.is_refuted = found.lower > wanted.upper
         middle = found.upper if found.lower == -math.inf else 0.5 * (found.lower + found.upper)
         self.excess = middle - wanted.lower
+        self.doubt = found.lower - wanted.upper, found.upper - wanted.lower
 
     def bounds(self) -> tuple[float, float]:
         """Return floats around delta."""

@@ -51,7 +51,8 @@ def from_dp_event(event: Any, *, neighbours: Neighbours | str) -> list[Counted]:
 
     Raises:
         InvalidParameter: another object, or an event that is not covered: samples of a fixed
-            size, whose noise dp_accounting's accountants take in different units, trees.
+            size, whose noise dp_accounting's accountants take in different units, trees; or one
+            that protects nothing.
         IncompatibleClaims: sampled events under other neighbours; noise under replace_one.
         MissingExtra: dp_accounting is not installed.
 
@@ -101,6 +102,13 @@ def _items(events: Any, event: Any, about: Neighbours) -> list[Counted]:
         inner = _items(events, event.event, about)
         if len(inner) == 1 and inner[0][1] == 1:
             return [(_sampled(inner[0][0], rate, about), 1)]
+    if isinstance(event, events.NonPrivateDpEvent):
+        raise InvalidParameter(
+            expected="events that protect something",
+            got="NonPrivateDpEvent, which stands for a release without noise: no epsilon holds",
+            remedy="Leave it out only if what it stands for does not depend on the data; else no "
+            "figure can be given",
+        )
     raise InvalidParameter(
         expected="Gaussian, Laplace, zCDP, Poisson-sampled or truncated events, mixtures of "
         "Gaussians, and compositions of these",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum
@@ -24,7 +25,7 @@ from smoothdp.composition.items import read_items
 from smoothdp.errors import IncompatibleClaims, InvalidParameter
 from smoothdp.exact.parameters.numbers import LogRatio, exact_text
 from smoothdp.ledger.amount import Amount
-from smoothdp.ledger.filters import Amounts, Filter
+from smoothdp.ledger.filters import WITHIN, Amounts, Filter
 from smoothdp.sources import Source
 
 _DIGEST = 16
@@ -43,6 +44,7 @@ class DeclaredFilter(Filter):
     """
 
     source: ClassVar[Source] = Source("zhu-dong-wang", "Theorem 10, as a filter of counts")
+    sums_of_claims: ClassVar[bool] = False
     names: tuple[str, ...]
     items: tuple[tuple[Any, int], ...] | None = field(default=None, compare=False, repr=False)
 
@@ -83,11 +85,32 @@ class DeclaredFilter(Filter):
         if self.items is None:
             return self.budget
         _, delta = _terms(self.budget)
+        epsilon = self.epsilon(amounts, delta)
+        return ApproxDP(epsilon, delta=delta, neighbours=self.budget.neighbours)
+
+    def epsilon(self, amounts: Amounts, delta: Fraction) -> float:
+        """Return the epsilon of the items used so far together; inf if the items are unknown."""
+        used = {name: int(amounts[name].rational) for name in self.limits}
+        if not any(used.values()):
+            return 0.0
+        if self.items is None:
+            return math.inf
         counted = [
             (item, used[currency_of(item)]) for item, _ in self.items if used[currency_of(item)]
         ]
-        epsilon = compose(counted).epsilon(delta)
-        return ApproxDP(epsilon, delta=delta, neighbours=self.budget.neighbours)
+        return compose(counted).epsilon(delta)
+
+    def sentence(self, amounts: Amounts) -> str:
+        """Return how many uses of each item are left."""
+        rest = self.remaining(amounts)
+        left = "; ".join(
+            f"{rest[name].rational} of {limit.rational} uses of {name}"
+            for name, limit in self.limits.items()
+        )
+        return (
+            f"Spent: had all of it been fixed in advance, {self.spent(amounts)!r}. Left: {left}. "
+            f"No other charge is taken. {WITHIN}"
+        )
 
     def left(self, amounts: Amounts) -> Guarantee:  # noqa: ARG002
         """Return a claim of nothing: no claim may be spent, only what is left of the items."""

@@ -35,9 +35,11 @@ on what came out. A curve is therefore no budget here.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import ClassVar
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
@@ -48,6 +50,10 @@ from smoothdp.sources import Source
 
 Amounts = Mapping[str, Amount]
 """Costs by currency, such as "epsilon" and "delta"."""
+WITHIN = (
+    "What was spent is within the budget; of releases that were chosen after seeing others, the "
+    "budget is what is proved."
+)
 
 
 @dataclass(frozen=True)
@@ -60,6 +66,9 @@ class Filter(ABC):
     """
 
     source: ClassVar[Source]
+    sums_of_claims: ClassVar[bool] = True
+    """Whether the claims of the charges add up to what is spent. Else they are what each charge
+    promises by itself, and their sum says nothing about the budget."""
     budget: Guarantee
     limits: Amounts
 
@@ -74,6 +83,20 @@ class Filter(ABC):
     @abstractmethod
     def left(self, amounts: Amounts) -> Guarantee:
         """Return a claim that may still be spent."""
+
+    def epsilon(self, amounts: Amounts, delta: Fraction) -> float:  # noqa: ARG002
+        """Return an epsilon of all charges at a delta, valid if all had been fixed in advance.
+
+        inf where the amounts tell none.
+        """
+        return math.inf
+
+    def sentence(self, amounts: Amounts) -> str:
+        """Return what was spent and what is left, in words that fit what is added up."""
+        return (
+            f"Spent: {self.spent(amounts)!r}, if all of it had been fixed in advance. "
+            f"Left: {self.left(amounts)!r}. {WITHIN}"
+        )
 
     def price(self, claim: Guarantee) -> Amounts:
         """Return the costs of a claim, or raise IncompatibleClaims if it has none here."""

@@ -241,8 +241,26 @@ class Ledger:
         return self._filter.spent(self._spent())
 
     def left(self) -> Guarantee:
-        """Return a claim that may still be spent."""
+        """Return a claim that may still be spent.
+
+        With kept="renyi" that is one of zCDP, which costs at all orders; with declared items it
+        is none, and what is left are uses of them. `sentence` says both in words.
+        """
         return self._filter.left(self._spent())
+
+    def sentence(self) -> str:
+        """Return what was spent and what is left, in words that fit how the budget is kept.
+
+        >>> import tempfile
+        >>> from smoothdp.claims import ApproxDP, ZCDP
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     budget = ApproxDP(3, delta="1e-5")
+        ...     ledger = Ledger(folder + "/l.db", budget=budget, kept="renyi", orders=[8])
+        ...     entry = ledger.charge(ZCDP("0.05"))
+        ...     ledger.sentence()[:46]
+        'Spent: 22.4% of the limit at the order 8; had '
+        """
+        return self._filter.sentence(self._spent())
 
     def odometer(self, levels: Sequence[Guarantee]) -> Guarantee | None:
         """Return the first of several levels that the charges have not passed; None beyond all.
@@ -269,8 +287,14 @@ class Ledger:
         return compose(list(counts.items())) if counts else None
 
     def totals(self) -> list[Guarantee]:
-        """Return the sum of the guarantees in every notion that has one, as if fixed in advance."""
+        """Return the sum of the guarantees in every notion that has one, as if fixed in advance.
+
+        Where the claims of single charges add up to nothing (kept="renyi", declared items) it is
+        `spent` alone.
+        """
         guarantees = [entry.guarantee for entry in self.entries()]
+        if not self._filter.sums_of_claims:
+            return [self.spent()] if guarantees else []
         return totals_of(guarantees, self.budget.neighbours)
 
     def verify(self) -> int:

@@ -17,7 +17,7 @@ from smoothdp.exact.parameters.numbers import Parameter, exact_text
 from smoothdp.plots.canvas import save
 from smoothdp.plots.profile import plot_profiles
 from smoothdp.sources import Source
-from smoothdp.text import number_down, number_up, percent_text, table
+from smoothdp.text import number_down, number_up, share_text, table
 from smoothdp.training_runs.schemes import Ends
 from smoothdp.training_runs.settings import RELATIONS, Sampling
 from smoothdp.training_runs.training_run import TrainingRun
@@ -102,7 +102,7 @@ class TrainingCost:
     def text(self) -> str:
         """Return the figures as tables and sentences."""
         rows = [
-            (f"{float(rate):g}", f"at most {percent_text(_up(power))}")
+            (f"{float(rate):g}", f"at most {share_text(Fraction(power))}")
             for rate, power in self.attacks
         ]
         others = [
@@ -119,13 +119,13 @@ class TrainingCost:
             + table(rows, header=("false alarms", "found")),
             f"Found less false alarms: at most {number_up(self.advantage)}. A guess between two "
             f"possibilities that are equally likely is right at most "
-            f"{percent_text(_up(self.guess))} of the time.",
+            f"{share_text(Fraction(self.guess))} of the time.",
         ]
         if others:
             blocks.append(
                 f"The same noise, batch and steps, sampled otherwise (epsilon at delta "
                 f"{self.delta}):\n"
-                + table(others, header=("sampling", "neighbours", "epsilon", "ends"))
+                + table(others, header=("sampling", "neighbours", "epsilon, at most", "ends"))
                 + "\nEpsilons about different neighbours are not to be compared."
             )
         blocks.append(self.run.sentence())
@@ -227,8 +227,3 @@ def _instead(run: TrainingRun, sampling: Sampling) -> TrainingRun:
 
 def _finite(number: float | None) -> float | None:
     return None if number is None or math.isinf(number) else number
-
-
-def _up(share: float) -> Fraction:
-    """Return a share rounded up to a tenth of a percent."""
-    return Fraction(-(-Fraction(share) * 1000 // 1), 1000)

@@ -23,6 +23,9 @@ from smoothdp.training_runs.settings import Sampling, Settings
 class TrainingRun:
     """A training run: made by `smoothdp.training`, composed like any mechanism.
 
+    Figures are those of its profile, as for every item: ``run.profile().epsilon(delta)``, never
+    below the truth, or ``run.profile().epsilon_bounds(delta)`` for both ends.
+
     Attributes:
         settings: what was asked for.
 
@@ -30,6 +33,8 @@ class TrainingRun:
     >>> run = sd.training(n_records=1000, batch=10, epochs=1, noise=2, sampling="shuffled")
     >>> run.steps, run.ends, run.neighbours.value
     (100, 'bound', 'zero_out')
+    >>> round(run.profile().epsilon("1e-5"), 4)
+    1.9931
     >>> sd.compose([run, sd.GaussianDP(1, neighbours="zero_out")]).route
     'closed form'
     """

@@ -230,7 +230,7 @@ def exact_positive(value: Parameter | SupportsFloat, *, name: str) -> Fraction:
         raise InvalidParameter(
             expected=f"1e-300 <= {name} <= 1e300",
             got=f"{name}={value}",
-            remedy=f"Give a positive {name}",
+            remedy=f"Give a positive number for {name}",
         )
     return number
 

@@ -17,9 +17,10 @@ from smoothdp.exact.balls.balls import ball, precision, round_down, round_up
 from smoothdp.exact.balls.special import Ball
 from smoothdp.exact.parameters.numbers import Real, exact_fraction, exact_text, float_of
 from smoothdp.ledger.amount import Amount
-from smoothdp.ledger.filters import Amounts, Filter
+from smoothdp.ledger.filters import WITHIN, Amounts, Filter
 from smoothdp.ledger.prices.renyi_curve import RenyiCurve, claim_curve, mechanism_curve
 from smoothdp.sources import Source
+from smoothdp.text import share_text
 
 _BITS = 256
 _MOST_ORDERS = 64
@@ -46,6 +47,7 @@ class RenyiFilter(Filter):
     """
 
     source: ClassVar[Source] = Source("feldman-zrnic", "Renyi filter, at fixed orders")
+    sums_of_claims: ClassVar[bool] = False
     orders: tuple[Fraction, ...]
     conversion: Fraction
 
@@ -89,14 +91,41 @@ class RenyiFilter(Filter):
 
     def spent(self, amounts: Amounts) -> Guarantee:
         """Return the least epsilon of any order: for charges that were fixed in advance."""
-        sums = [_rational(amounts[currency_of_order(order)]) for order in self.orders]
         own = _rational(amounts["delta"])
-        epsilon = min(
-            _epsilon_of(order, value, self.conversion) if value else 0.0
+        delta = own + (1 - own) * self.conversion
+        epsilon = self.epsilon(amounts, delta)
+        return ApproxDP(epsilon, delta=delta, neighbours=self.budget.neighbours)
+
+    def epsilon(self, amounts: Amounts, delta: Fraction) -> float:
+        """Return the least epsilon of any order, of the part of delta that no claim has charged."""
+        own = _rational(amounts["delta"])
+        sums = [_rational(amounts[currency_of_order(order)]) for order in self.orders]
+        if delta >= 1 or (delta == own and not any(sums)):
+            return 0.0
+        if delta <= own:
+            return math.inf
+        rest = (delta - own) / (1 - own)
+        return min(
+            _epsilon_of(order, value, rest) if value else 0.0
             for order, value in zip(self.orders, sums, strict=True)
         )
-        delta = own + (1 - own) * self.conversion
-        return ApproxDP(epsilon, delta=delta, neighbours=self.budget.neighbours)
+
+    def sentence(self, amounts: Amounts) -> str:
+        """Return the share of the limits that is spent, and what is left of it."""
+        # Limits are in proportion to the orders, and none is 0 where anything can be charged.
+        shares = {
+            order: _rational(amounts[name]) / (_rational(self.limits[name]) or 1)
+            for order, name in ((order, currency_of_order(order)) for order in self.orders)
+        }
+        fullest = max(self.orders, key=lambda order: shares[order])
+        most = share_text(shares[fullest])
+        where = "the order" if len(self.orders) == 1 else "the fullest order,"
+        spent = self.spent(amounts)
+        return (
+            f"Spent: {most} of the limit at {where} {exact_text(fullest)}; had all of it been "
+            f"fixed in advance, {spent!r}. Left: a charge is taken if it costs no more than is "
+            f"left at every order, such as {self.left(amounts)!r}. {WITHIN}"
+        )
 
     def left(self, amounts: Amounts) -> Guarantee:
         """Return zCDP that may still be spent: the least rest, per order."""

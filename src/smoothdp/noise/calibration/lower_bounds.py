@@ -232,6 +232,8 @@ def _positive(value: Parameter, name: str) -> Fraction:
     number = exact_fraction(value, name=name)
     if number <= 0:
         raise InvalidParameter(
-            expected=f"{name} > 0", got=f"{name}={shown(number)}", remedy=f"Give a positive {name}"
+            expected=f"{name} > 0",
+            got=f"{name}={shown(number)}",
+            remedy=f"Give a positive number for {name}",
         )
     return number
