@@ -22,6 +22,8 @@ class Relay:
         self.target, self.loses = target, loses
         self.seen: list[tuple[int, int]] = []
         self.address = ""
+        self._open: set[asyncio.StreamWriter] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
 
     async def _copy(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, is_answer: bool
@@ -37,24 +39,44 @@ class Relay:
         writer.close()
         return total
 
+    def _taken(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        # Noted before its task begins, which may be cancelled before that.
+        self._open.add(writer)
+        task = asyncio.get_running_loop().create_task(self._connection(reader, writer))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
     async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         parts = urlsplit(self.target)
         try:
             there, back = await asyncio.open_connection(parts.hostname, parts.port)
         except OSError:
             writer.close()
+            self._open.discard(writer)
             return
+        self._open.add(back)
         up = asyncio.create_task(self._copy(reader, back, is_answer=False))
         down = await self._copy(there, writer, is_answer=True)
         # Whoever asked sees the end of the answer, and ends too.
         self.seen.append((await up, down))
+        self._open -= {writer, back}
 
     async def serve(self, started: Callable[[], object], end: asyncio.Event) -> None:
         """Listen until the end."""
-        async with await asyncio.start_server(self._connection, "127.0.0.1", 0) as server:
+        async with await asyncio.start_server(self._taken, "127.0.0.1", 0) as server:
             self.address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
             started()
             await end.wait()
+
+    async def stop(self) -> None:
+        """End what still runs, connections that were taken in the last moment too."""
+        quiet = 0
+        while quiet < 10:
+            await asyncio.sleep(0.01)
+            quiet = 0 if asyncio.all_tasks() - {asyncio.current_task()} else quiet + 1
+            # Without their connections the tasks end by themselves.
+            for writer in self._open:
+                writer.transport.abort()
 
 
 @contextmanager
@@ -66,10 +88,7 @@ def relayed(target: str, *, loses: Callable[[], bool] = lambda: False) -> Iterat
     def run() -> None:
         asyncio.set_event_loop(loop)
         loop.run_until_complete(relay.serve(ready.set, ends))
-        left = asyncio.all_tasks(loop)
-        for task in left:
-            task.cancel()
-        loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+        loop.run_until_complete(relay.stop())
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
