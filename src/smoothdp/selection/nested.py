@@ -144,7 +144,7 @@ class Nested:
         first, second = self._plain
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             ratio = first / second
-        most: FloatArray = np.where(np.isnan(ratio), 0.0, ratio).max(axis=1)
+        most: FloatArray = np.where(np.isnan(ratio), 0.0, ratio).max(axis=1, initial=0.0)
         return most
 
     def log_lower(self, epsilon: Real) -> float:
