@@ -57,6 +57,12 @@ class Chords:
         right = np.searchsorted(losses, epsilons, side="left")
         found = np.zeros(epsilons.size)
         found[right == losses.size] = logs[-1]
+        # Before the first point: the chord from D = 1 at E = 0.
+        first = right == 0
+        ahead = epsilons[first] - losses[0]
+        with np.errstate(divide="ignore"):
+            chord = np.log(-np.expm1(ahead) + np.exp(ahead + logs[0]))
+        found[first] = np.where(ahead < 0, chord, logs[0])
         inner = (right > 0) & (right < losses.size)
         at, after = epsilons[inner], right[inner]
         before = after - 1

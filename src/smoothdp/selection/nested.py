@@ -61,7 +61,9 @@ class Nested:
         wider = np.clip(before[:, None] + after[None, :] - _ROUND, 0.0, 1.0)
         bends = np.exp(count.log_bends(wider)) * (1 + 1e-11)
         gaps = bends * (widest[:, None] ** 2 + widest[None, :] ** 2) / 8
-        upper = np.exp(high + high_error) * (1 + _ROUND)
+        # Beyond 1, where f' is asked for the sake of rounding, it may pass all floats.
+        with np.errstate(over="ignore"):
+            upper = np.exp(high + high_error) * (1 + _ROUND)
         lower = np.exp(low - low_error) * (1 - _ROUND) - gaps * (1 + _ROUND)
         # y >= x only: elsewhere nothing is gained.
         wrong = np.tri(cells.above_q.size, k=-1, dtype=bool)
@@ -144,7 +146,7 @@ class Nested:
         first, second = self._plain
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             ratio = first / second
-        most: FloatArray = np.where(np.isnan(ratio), 0.0, ratio).max(axis=1)
+        most: FloatArray = np.where(np.isnan(ratio), 0.0, ratio).max(axis=1, initial=0.0)
         return most
 
     def log_lower(self, epsilon: Real) -> float:

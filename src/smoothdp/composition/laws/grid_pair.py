@@ -115,8 +115,9 @@ def sampled_knots(
 
     delta that has stopped falling, up to 1e-9 of it, is mass at infinity: no knots beyond.
     """
-    far = _bounds(profile, FAR)
-    return _sample(profile, max(log_depth, far.upper + 1e-9), n_points, progress)
+    # delta falls: a bound nearer by may be the sharper one where a profile is not followed so far.
+    far = min(_bounds(profile, loss).upper for loss in (FAR, _FARTHEST, 1e4, 1e2))
+    return _sample(profile, max(log_depth, far + 1e-9), n_points, progress)
 
 
 def convex_points(losses: FloatArray, logs: FloatArray) -> tuple[IntArray, FloatArray]:
@@ -194,12 +195,29 @@ def _end(profile: PrivacyProfile, log_depth: float, points: dict[float, LogBound
 
 def upper_law(knots: Knots) -> AtomsLaw:
     """Return the law above a profile that chords between upper bounds make."""
-    points = _hull(knots.losses, knots.upper)
-    losses, values = knots.losses[points], knots.upper[points]
+    upper = knots.upper.copy()
+    upper[0] = min(upper[0], _most_at_zero(knots.losses[1:], upper[1:]))
+    points = _hull(knots.losses, upper)
+    losses, values = knots.losses[points], upper[points]
     log_q = _slope_changes(losses, values)
     return _mirrored_law(
         losses, losses + log_q, float(values[-1]), Knots(losses, values, values), upward=True
     )
+
+
+def _most_at_zero(losses: FloatArray, logs: FloatArray) -> float:
+    """Return a float not below ln D(1), from bounds of ln D at losses above 0.
+
+    1 lies between 1 / E and E, where the mirror image has 1 - 1 / E + D(E) / E: by convexity
+    D(1) <= (E - 1 + 2 D(E)) / (E + 1). Bounds above that are of no profile, and their law has more
+    than all mass.
+    """
+    if not losses.size:
+        return 0.0
+    # Both sides divided by E: no E is too large for a float.
+    ends = (-np.expm1(-losses) + 2 * np.exp(logs - losses)) / (1 + np.exp(-losses))
+    least = float(ends.min()) * (1 + 1e-14)
+    return math.log(least) * (1 - UNIT_ROUNDOFF) + 4 * UNIT_ROUNDOFF if least > 0 else 0.0
 
 
 def _lower_law(knots: Knots, log_far: float) -> AtomsLaw | None:
