@@ -195,7 +195,9 @@ def _ledger(directory: Path, results: Path | None) -> Condition:
     notes = _rows(directory / INNER_KEYS_FILE, "note", "SELECT name FROM note")
     released |= noted((bytes(name) for (name,) in notes), task)
     if results is not None:
-        released |= {int(one.document["window"]) for one in published_results(results, task)}
+        # A window that was refused has a signed statement too, and no charge.
+        shown = [one.document for one in published_results(results, task)]
+        released |= {int(document["window"]) for document in shown if "state" not in document}
     charged: set[int] = set()
     if path.is_file():
         entries = Ledger(path).entries()

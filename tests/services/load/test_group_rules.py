@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from smoothdp.services.formats.secrets import tag as name_of
 from smoothdp.services.shuffler import ingest
 from smoothdp.services.shuffler.delivery import DeliveryRefused
 from smoothdp.services.shuffler.ingest import OpenedReport, Taken
@@ -191,7 +192,8 @@ def test_a_window_of_the_version_before_counts_what_it_holds(tmp_path: Path) -> 
     world = PartyWorld(tmp_path, task)
     assert places_taken(world) == {WINDOW: 18}
     tags = [bytes([number]) * 16 for number in range(14, 24)]
-    items = [OpenedReport(window, tag, tag * 2, bytes(52)) for tag in tags]
+    names = [name_of(bytes(32), tag * 2) for tag in tags]
+    items = [OpenedReport(window, *both, bytes(52)) for both in zip(tags, names, strict=True)]
     with world.shuffler.storage.adding() as change:
         answers = ingest.store_group(change, items, most=20)
     assert answers == [Taken.ACCEPTED] * 6 + [Taken.LATER] * 4

@@ -182,6 +182,9 @@ def test_published_results_tell_of_a_ledger_that_lacks_them(
     publish(tmp_path / "shown", SignedResult.sign({"task_id": name, "window": 7}, key))
     assert "ledger" not in wrong(written.analyzer, results=tmp_path / "shown")
     publish(tmp_path / "shown", SignedResult.sign({"task_id": name, "window": 8}, key))
+    refused = {"task_id": name, "window": 6, "state": "REFUSED", "reason": "the budget"}
+    publish(tmp_path / "refused", SignedResult.sign(refused, key))
+    assert "ledger" not in wrong(written.analyzer, results=tmp_path / "refused")
     assert "such as 8" in wrong(written.analyzer, results=tmp_path / "shown")["ledger"]
     assert "ledger" not in wrong(written.analyzer)
     # What is not this analyser's result proves nothing.

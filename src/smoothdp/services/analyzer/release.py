@@ -120,6 +120,7 @@ def _release(analyzer: Analyzer, batch_id: bytes, window: int) -> bool:
             signed = SignedResult.sign(said, analyzer.sign_key).encode()
             change.change("UPDATE batch SET body = ? WHERE batch_id = ?", (signed, batch_id))
         change.change("DELETE FROM tally WHERE batch_id = ?", (batch_id,))
+        change.rewrite("tally")
         analyzer.cards.end(change, window)
     analyzer.storage.forget()
     analyzer.reach("release: after commit")
@@ -132,6 +133,7 @@ def _end(change: Transaction, batch_id: bytes, state: str, reason: str) -> None:
         "UPDATE batch SET state = ?, reason = ? WHERE batch_id = ?", (state, reason, batch_id)
     )
     change.change("DELETE FROM tally WHERE batch_id = ?", (batch_id,))
+    change.rewrite("tally")
     change.change("UPDATE part SET bytes = NULL WHERE batch_id = ?", (batch_id,))
 
 

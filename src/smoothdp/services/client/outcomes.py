@@ -278,10 +278,13 @@ class OutcomeStore:
         """Change columns of a row that is in a state; in another state it stays as it is."""
         columns = ", ".join(f"{column} = ?" for column in values)
         with self._storage.transaction() as change:
-            change.change(
+            done = change.change(
                 f"UPDATE outcome SET {columns} WHERE {_KEY} AND state = ?",
                 (*values.values(), task_id, window, name, before),
             )
+            if done and None in values.values():
+                # What was erased may be in the page of another row still.
+                change.rewrite("outcome")
 
 
 def counted(

@@ -155,6 +155,7 @@ def _close(issuer: Issuer, window: int) -> bool:
                 (*at, statement.encode()),
             )
         change.change("DELETE FROM issued WHERE task_id = ? AND window = ?", at)
+        change.rewrite("issued")
         issuer.reach("close: inside the transaction")
     issuer.reach("close: after commit")
     return True

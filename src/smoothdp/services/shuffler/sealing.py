@@ -95,6 +95,9 @@ def seal_window(shuffler: Shuffler, window: int) -> Sealed | None:
             "WHERE task_id = ? AND window = ?",
             (state, *task_window),
         )
+        # Reports of the next window, that came in the grace, lie in the same pages.
+        for table in ("pending", "collecting"):
+            change.rewrite(table)
     shuffler.reach("seal: after commit")
     shuffler.storage.forget()
     return Sealed(window, state, users, len(left_out))

@@ -27,7 +27,7 @@ from smoothdp.services.shuffler.ingest import (
     what_became,
 )
 from smoothdp.services.shuffler.recent import Recent
-from smoothdp.services.shuffler.shuffler_tables import EXPIRED, OPEN, SEALED
+from smoothdp.services.shuffler.shuffler_tables import EXPIRED, OPEN, SEALED, name_by_tags
 from smoothdp.services.store.erasable_keys import ErasableKeys
 from smoothdp.services.store.storage import Row, Storage
 
@@ -72,6 +72,7 @@ class Shuffler:
         self.clocks, self.reach = clocks, reach
         self.cards = GatewayCards(storage, keys=keys, task=task, sign_key=sign_key, reach=reach)
         self.record_bytes = record_bytes(task.signed)
+        name_by_tags(storage)
         self._pass_key, self._revoked = pass_key, revoked
         self._unsigned: Counter[tuple[int, bytes]] = Counter()
         self._senders = Recent(REMEMBERED_PEOPLE)
@@ -231,9 +232,16 @@ class Shuffler:
                 del self._unsigned[known]
 
     def forget_old(self) -> None:
-        """Delete what is kept of windows that were over 30 days ago; cards stay for ever."""
+        """Delete what is kept of windows that were over 30 days ago.
+
+        Cards stay for ever, and that a window was destroyed: clients count it until they hear so.
+        """
         task_id = self.task.task_id
-        rows = self.storage.read("SELECT window FROM collecting WHERE task_id = ?", (task_id,))
+        rows = self.storage.read(
+            "SELECT window FROM collecting WHERE task_id = ? AND (state <> ? OR window IN "
+            "(SELECT window FROM counter WHERE task_id = ?))",
+            (task_id, EXPIRED, task_id),
+        )
         for (window,) in rows:
             if self.verdict(int(window), after=KEPT_SECONDS) is not Verdict.CLOSE:
                 continue
@@ -244,10 +252,14 @@ class Shuffler:
                 ):
                     # Not handed over yet: an operator must look.
                     continue
-                for table in ("collecting", "counter", "marks"):
+                for table in ("counter", "marks"):
                     change.change(
                         f"DELETE FROM {table} WHERE task_id = ? AND window = ?", (task_id, window)
                     )
+                change.change(
+                    "DELETE FROM collecting WHERE task_id = ? AND window = ? AND state <> ?",
+                    (task_id, window, EXPIRED),
+                )
 
     def marks(self, window: int) -> bytes | None:
         """Return the marks file of a window that was sealed, or None."""

@@ -6,8 +6,10 @@ with the window: rows that a database server keeps beyond their deletion say not
 
 from __future__ import annotations
 
+from smoothdp.services.formats.secrets import TAG_BYTES, tag
 from smoothdp.services.store.migrations import Schema
 from smoothdp.services.store.revoked import REVOKED_TABLE
+from smoothdp.services.store.storage import Storage
 
 OFFERED, SIGNED, GIVEN = "OFFERED", "SIGNED", "GIVEN"
 """A gateway key was stored; the card was signed; the analyser has the signature."""
@@ -57,3 +59,31 @@ CREATE UNIQUE INDEX pending_report ON pending (report_id, window, task_id);
 """
 SHUFFLER_SCHEMA = Schema((_FIRST, _SECOND, REVOKED_TABLE), first=2)
 """Version 1 had the tables of esa/1, from which nothing leads here."""
+
+
+def name_by_tags(storage: Storage) -> None:
+    """Give reports of a program before, which are named by their ids, the tags that are used now.
+
+    Else a repeated one would be another one under its pass, and new under any other pass.
+    """
+    found = "SELECT {} FROM pending WHERE length(report_id) <> ?"
+    if not storage.read(f"{found.format('1')} LIMIT 1", (TAG_BYTES,)):
+        return
+    with storage.transaction() as change:
+        keys = {
+            (bytes(task_id), int(window)): bytes(key)
+            for task_id, window, key in change.execute(
+                "SELECT task_id, window, tag_key FROM collecting WHERE state = ?", (OPEN,)
+            )
+        }
+        columns = "task_id, window, sender_tag, report_id"
+        rows = change.execute(found.format(columns), (TAG_BYTES,))
+        change.change_many(
+            "UPDATE pending SET report_id = ? WHERE task_id = ? AND window = ? AND sender_tag = ?",
+            [
+                (tag(keys[bytes(task_id), int(window)], bytes(name)), task_id, window, sender)
+                for task_id, window, sender, name in rows
+            ],
+        )
+        change.rewrite("pending")
+    storage.forget()

@@ -103,6 +103,8 @@ class ErasableKeys:
             change.change_many(
                 "DELETE FROM data_key WHERE scope = ?", [(scope,) for scope in scopes]
             )
+            if scopes:
+                change.rewrite("data_key")
         return self._storage.forget()
 
     def note(self, *names: bytes) -> None:

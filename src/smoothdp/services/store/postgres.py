@@ -101,6 +101,9 @@ class _PostgresTransaction:
             added.discard(name)
         return done
 
+    def rewrite(self, table: str) -> None:
+        """Do nothing: what must be forgotten is sealed, whatever the server keeps of its rows."""
+
     def _sealed_together(self, statement: str, rows: list[Sequence[Any]]) -> list[Sequence[Any]]:
         """Return rows with what is hidden sealed; the key of their one scope is read once."""
         hidden_value = hidden_place(statement)

@@ -71,6 +71,13 @@ class Transaction(Protocol):
             names: places of the values that tell the rows apart.
         """
 
+    def rewrite(self, table: str) -> None:
+        """Write the rows of a table anew, so that its pages hold nothing but them.
+
+        A page that was split keeps what was moved out of it, whole rows, where `secure_delete`
+        overwrites nothing later: a row is gone once its table was rewritten after its deletion.
+        """
+
 
 class Storage(Protocol):
     """The state of one service."""
@@ -129,6 +136,13 @@ class _SqliteTransaction:
         names: Sequence[int],  # noqa: ARG002
     ) -> list[bool]:
         return [self.change(statement, row) == 1 for row in rows]
+
+    def rewrite(self, table: str) -> None:
+        # Pages are overwritten as a whole when a table is emptied at once, or dropped.
+        self.change(f"CREATE TABLE rewritten AS SELECT * FROM {table}")
+        self.change(f"DELETE FROM {table}")
+        self.change(f"INSERT INTO {table} SELECT * FROM rewritten")
+        self.change("DROP TABLE rewritten")
 
 
 def make_private(path: Path) -> str:
