@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import random
 from fractions import Fraction
 
 import numpy as np
@@ -177,3 +178,34 @@ def test_the_sixteen_records_in_rationals() -> None:
     assert d(product(q1, q2), product(p1, p2), F(3)) == F(1, 120)
     assert d(product(q1, p2), product(p1, q2), F(3)) == F(29, 1200)
     assert d(product(p1, q2), product(q1, p2), F(3)) == 0
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_delta_at_zero_from_delta_elsewhere(seed: int) -> None:
+    """The larger of both directions of small pairs, in rationals; of one direction it is false."""
+    rng = random.Random(seed)
+    laws = []
+    for _ in range(2):
+        whole = [rng.randint(1, 30) for _ in range(rng.choice([2, 3, 4]))]
+        laws.append([Fraction(w, sum(whole)) for w in whole])
+    size = min(map(len, laws))
+    p, q = ([*law[: size - 1], 1 - sum(law[: size - 1])] for law in laws)
+
+    def one_way(first: list[Fraction], second: list[Fraction], e: Fraction) -> Fraction:
+        return sum(
+            (max(a - e * b, Fraction(0)) for a, b in zip(first, second, strict=True)), Fraction(0)
+        )
+
+    def larger(e: Fraction) -> Fraction:
+        return max(one_way(p, q, e), one_way(q, p, e))
+
+    for e in (Fraction(11, 10), Fraction(3, 2), Fraction(4), Fraction(50)):
+        assert larger(Fraction(1)) <= (e - 1 + 2 * larger(e)) / (e + 1)
+    response = [Fraction(4, 5), Fraction(1, 5)]
+    assert one_way(response, response[::-1], Fraction(1)) == Fraction(3, 5)
+    # One direction alone: everything is lost by the other one.
+    sure, half = [Fraction(1), Fraction(0)], [Fraction(1, 2), Fraction(1, 2)]
+    assert (
+        one_way(sure, half, Fraction(1))
+        > (Fraction(2) - 1 + 2 * one_way(sure, half, Fraction(2))) / 3
+    )

@@ -209,8 +209,8 @@ def _most_at_zero(losses: FloatArray, logs: FloatArray) -> float:
     """Return a float not below ln D(1), from bounds of ln D at losses above 0.
 
     1 lies between 1 / E and E, where the mirror image has 1 - 1 / E + D(E) / E: by convexity
-    D(1) <= (E - 1 + 2 D(E)) / (E + 1). Bounds above that are of no profile, and their law has more
-    than all mass.
+    D(1) <= (E - 1 + 2 D(E)) / (E + 1) (proofs/symmetrised-composition#7). Bounds above that are of
+    no profile, and their law has more than all mass.
     """
     if not losses.size:
         return 0.0
