@@ -189,7 +189,7 @@ def test_delta_at_zero_from_delta_elsewhere(seed: int) -> None:
         whole = [rng.randint(1, 30) for _ in range(rng.choice([2, 3, 4]))]
         laws.append([Fraction(w, sum(whole)) for w in whole])
     size = min(map(len, laws))
-    p, q = ([*law[: size - 1], 1 - sum(law[: size - 1])] for law in laws)
+    p, q = ([*law[: size - 1], 1 - sum(law[: size - 1], Fraction(0))] for law in laws)
 
     def one_way(first: list[Fraction], second: list[Fraction], e: Fraction) -> Fraction:
         return sum(
