@@ -1,6 +1,6 @@
-"""A third round of attacks: what sorting leaves on the disk, a list of the revoked without an end.
+"""A third round of attacks: what sorting leaves on the disk, a list of the revoked, two clocks.
 
-(proofs/marks-and-erasure#4)
+(proofs/marks-and-erasure#2, #4)
 """
 
 from __future__ import annotations
@@ -9,15 +9,20 @@ import os
 import random
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from smoothdp.errors import InvalidData
 from smoothdp.services.analyzer.counting import tallies
+from smoothdp.services.analyzer.release import read_result
+from smoothdp.services.client.inclusion import Standing, look_up
+from smoothdp.services.client.outcomes import OutcomeStore
 from smoothdp.services.store.revoked import Revoked, revoke
 from smoothdp.services.store.storage import SqliteStorage
 from tests.services.storages import ONLY_SQLITE
-from tests.services.worlds.party_world import PartyWorld
+from tests.services.worlds.party_world import HOUR, WINDOW, PartyWorld
+from tests.services.worlds.whole_world import LOST, WholeWorld
 
 pytestmark = ONLY_SQLITE
 BATCH = bytes(16)
@@ -79,3 +84,40 @@ def test_a_damaged_list_is_said_to_whoever_revokes(
     with pytest.raises(InvalidData, match="Correct that file"):
         revoke(file, [who])
     assert file.read_text() == who.hex()[:9]
+
+
+def test_a_report_that_is_sent_while_another_program_settles_keeps_its_marks(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its clock is ahead: it found a draw, and put no marks in the place of the report."""
+    world = WholeWorld(tmp_path)
+    world.open_window()
+    assert world.take_part("anna", lose=("tokens answer",)) == LOST
+    client, keep_marks = world.client("anna"), OutcomeStore.keep_marks
+
+    def late(store: OutcomeStore, *row: Any) -> None:
+        world.now = now
+        assert world.take_part("anna") == 202
+        keep_marks(store, *row)
+
+    now = world.now
+    world.now += 2 * HOUR
+    monkeypatch.setattr(OutcomeStore, "keep_marks", late)
+    client.settle()
+    monkeypatch.setattr(OutcomeStore, "keep_marks", keep_marks)
+    for person in range(13):
+        assert world.take_part(f"{person}") == 202
+    world.end()
+    client.settle()
+    kept = client.kept(WINDOW)
+    assert kept is not None
+    assert kept.acknowledged
+    assert not kept.report
+    status, result = read_result(world.analyzer, WINDOW, now=world.now)
+    marks = world.shuffler.marks(WINDOW)
+    assert status == 200
+    assert marks is not None
+    assert look_up(world.task, WINDOW, kept, result=result, marks=marks) is Standing.INCLUDED
+    world.close()
