@@ -145,6 +145,12 @@ class OutcomeStore:
                 "INSERT OR IGNORE INTO card (task_id, window, digest, signed) VALUES (?, ?, ?, ?)",
                 (task_id, window, digest, signed),
             )
+            # A clock that was ahead for a while had it forgotten.
+            change.change(
+                "UPDATE card SET signed = ? WHERE task_id = ? AND window = ? AND digest = ? AND "
+                "signed IS NULL",
+                (signed, task_id, window, digest),
+            )
             stored = change.execute(
                 "SELECT digest FROM card WHERE task_id = ? AND window = ?", (task_id, window)
             )[0][0]
@@ -246,9 +252,12 @@ class OutcomeStore:
         That there was one stays: a clock that was wrong for a while makes no second draw.
         """
         row = (task_id, window, name)
+        if not marks:
+            # Of a draw. If another program has made it final since, that waits for its marks.
+            self._change(*row, DRAWN, slots=None, seed=None, state=MISSED)
+            return
         for before, after in ((SENT, ANSWERED), (FINAL, UNSURE)):
             self._change(*row, before, report=None, marks=marks, state=after)
-        self._change(*row, DRAWN, slots=None, seed=None, state=MISSED)
 
     def keep_destroyed(self, task_id: bytes, window: int, name: str) -> None:
         """Keep that the shuffler destroyed the reports of a window that is over."""

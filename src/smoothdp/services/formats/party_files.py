@@ -200,8 +200,8 @@ def revoke_tokens(directory: Path, texts: Sequence[str]) -> int:
         texts: the secrets as they were handed out.
 
     Raises:
-        InvalidData: a text that is no secret of this party, and then none is revoked; or no
-            directory of such a party.
+        InvalidData: a text that is no secret of this party, or a damaged list of the revoked,
+            and then none is revoked; or no directory of such a party.
 
     >>> revoke_tokens(Path("issuer"), ["0" * 96])  # doctest: +SKIP
     """

@@ -102,10 +102,20 @@ class Revoked:
 
 
 def revoke(path: Path, ids: Iterable[bytes]) -> None:
-    """Add ids to the file of a party, which its owner alone reads; on disk when this returns."""
+    """Add ids to the file of a party, which its owner alone reads; on disk when this returns.
+
+    Raises:
+        InvalidData: a file with a line that is no id, of which a service that runs takes nothing
+            more; and then nothing is added.
+    """
+    ids_of(path)
     text = "".join(f"{who.hex()}\n" for who in ids)
-    handle = os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
-    with os.fdopen(handle, "w", encoding="ascii") as file:
+    handle = os.open(path, os.O_CREAT | os.O_APPEND | os.O_RDWR | os.O_NOFOLLOW, 0o600)
+    with os.fdopen(handle, "a", encoding="ascii") as file:
+        size = os.fstat(handle).st_size
+        # A last line without an end would make one of two ids, and neither would count.
+        if size and os.pread(handle, 1, size - 1) != b"\n":
+            file.write("\n")
         file.write(text)
         file.flush()
         os.fsync(file.fileno())

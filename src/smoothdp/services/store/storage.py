@@ -217,6 +217,8 @@ class SqliteStorage:
                 check_same_thread=False,
             )
             weakref.finalize(self, self._reading.close)
+            # Rows that are sorted would go to a file that nothing overwrites.
+            self._reading.execute("PRAGMA temp_store=MEMORY")
         except InvalidData:
             self._connection.close()
             raise
