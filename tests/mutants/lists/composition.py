@@ -109,7 +109,7 @@ MUTANTS = (
     ),
     Mutant(
         "composition/laws/grid_pair.py",
-        "losses, values = knots.losses[points], knots.upper[points]",
+        "losses, values = knots.losses[points], upper[points]",
         "losses, values = knots.losses[points], knots.lower[points]",
         "the law above from lower bounds",
         _LAWS,
