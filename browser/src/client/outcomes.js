@@ -207,10 +207,14 @@ export const liveBefore = (taskId, window) =>
  */
 export async function keepMarks([taskId, window, who], marks) {
   const place = { taskId, window, who };
+  if (marks.length === 0) {
+    // Of a draw. If another page has made it final since, that waits for its marks.
+    await change(place, DRAWN, { state: MISSED });
+    return;
+  }
   for (const [before, state] of [[SENT, ANSWERED], [FINAL, UNSURE]]) {
     await change(place, before, { state, marks });
   }
-  await change(place, DRAWN, { state: MISSED });
 }
 
 /** Keep that the shuffler destroyed the reports of a window that is over. */

@@ -3881,10 +3881,13 @@
   var liveBefore = (taskId, window) => inStore(async (rows) => (await entries(rows, allBefore(taskId, window))).filter(([, { state }]) => [DRAWN, FINAL, SENT].includes(state)));
   async function keepMarks([taskId, window, who], marks) {
     const place = { taskId, window, who };
+    if (marks.length === 0) {
+      await change(place, DRAWN, { state: MISSED });
+      return;
+    }
     for (const [before, state] of [[SENT, ANSWERED], [FINAL, UNSURE]]) {
       await change(place, before, { state, marks });
     }
-    await change(place, DRAWN, { state: MISSED });
   }
   async function keepDestroyed(place) {
     const { marks } = await find(place) ?? {};
