@@ -3857,7 +3857,7 @@
     const at = key.slice(0, 2);
     const seen = await request(cards.get(at));
     if (seen && !same(seen.digest, fresh.row.cardDigest)) throw new Refused(OTHER_CARD);
-    if (!seen) await request(cards.put({ digest: fresh.row.cardDigest, signed: fresh.signed }, at));
+    if (!seen?.signed) await request(cards.put({ digest: fresh.row.cardDigest, signed: fresh.signed }, at));
     await request(rows.put(fresh.row, key));
     return fresh.row;
   });
