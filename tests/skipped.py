@@ -23,7 +23,7 @@ _COMMANDS = {
     r"\binitdb\b": "apt-get install postgresql (or your system's package of the server)",
     r"PostgreSQL does not run as root": "adduser --system postgres, or run the tests as a user",
     r"\bnginx\b": "apt-get install nginx (or your system's package)",
-    r"\bno (shell|fork|systemd)\b": NOTHING,
+    r"\bno (shell|fork|systemd|/proc)\b": NOTHING,
     r"\bnot Linux\b": NOTHING,
 }
 _LIBRARY = re.compile(r"could not import '([\w.]+)'")

@@ -37,7 +37,7 @@ def unlinked_files() -> set[str]:
     return {name for name in found if "etilqs_" in name}
 
 
-@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="needs /proc")
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="no /proc on this system")
 @pytest.mark.parametrize("sorted_in_memory", [True, False])
 def test_tallies_that_are_added_up_are_in_no_other_file(
     tmp_path: Path,
