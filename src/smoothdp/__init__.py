@@ -160,7 +160,8 @@ __all__ = sorted(_HOMES)
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
-        rooms = [room for room in _HOMES if _is_named(room, name)]
+        # Names that begin with _ are in no room, and many libraries ask for theirs.
+        rooms = [room for room in _HOMES if not name.startswith("_") and _is_named(room, name)]
         where = f"; it is smoothdp.{rooms[0]}.{name}" if rooms else ""
         raise AttributeError(f"module 'smoothdp' has no attribute {name!r}{where}")
     home = import_module(_HOMES[name]) if _HOMES[name] != __name__ else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -63,17 +64,54 @@ PLANTED = [
 ]
 
 
-@pytest.mark.parametrize(("file", "line", "contract"), PLANTED)
-def test_contracts_can_fail(tmp_path: Path, file: str, line: str, contract: str) -> None:
-    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "pyproject.toml", tmp_path)
-    with (tmp_path / "src/smoothdp" / file).open("a") as target:
-        target.write(f"\n{line}\n")
-    result = lint(tmp_path)
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, int], dict[str, str]]:
+    """All of them in one copy: the line of each, and what is said below each broken contract."""
+    folder = tmp_path_factory.mktemp("planted")
+    shutil.copytree(ROOT / "src", folder / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", folder)
+    places = {}
+    for file, line, _ in PLANTED:
+        path = folder / "src/smoothdp" / file
+        text = (path.read_text() if path.exists() else "") + f"\n{line}\n"
+        path.write_text(text)
+        places[file] = text.count("\n")
+    result = lint(folder)
     assert result.returncode == 1
-    broken = [row for row in result.stdout.splitlines() if row.endswith("BROKEN")]
-    assert len(broken) == 1
-    assert broken[0].startswith(contract)
+    _, _, told = result.stdout.partition("\nBroken contracts\n")
+    parts = re.split(r"^(.+)\n-+$", told, flags=re.MULTILINE)[1:]
+    return places, dict(zip(parts[::2], parts[1::2], strict=True))
+
+
+def test_contracts_break_for_what_is_planted_alone(
+    planted: tuple[dict[str, int], dict[str, str]],
+) -> None:
+    """As many imports are told below a contract as were planted for it, and no other is broken."""
+    _, broken = planted
+    wanted = [contract for _, _, contract in PLANTED]
+    assert len(broken) == len(set(wanted))
+    for name, told in broken.items():
+        named = told.count("(l.") + told.count("- smoothdp.attic\n")
+        assert named == sum(name.startswith(contract) for contract in wanted) > 0, told
+
+
+@pytest.mark.parametrize(("file", "line", "contract"), PLANTED)
+def test_contracts_can_fail(
+    planted: tuple[dict[str, int], dict[str, str]], file: str, line: str, contract: str
+) -> None:
+    places, broken = planted
+    (told,) = [told for name, told in broken.items() if name.startswith(contract)]
+    module = "smoothdp." + file.removesuffix("/__init__.py").removesuffix(".py").replace("/", ".")
+    if not line.startswith("import "):
+        assert f"- {module}\n" in told
+        return
+    # A package from outside is named by its first name.
+    imported = line.split()[1]
+    if not imported.startswith("smoothdp."):
+        imported = imported.split(".")[0]
+    assert re.search(
+        rf"^- +{re.escape(f'{module} -> {imported} (l.{places[file]})')}$", told, re.MULTILINE
+    )
 
 
 def behind_faces(source: str) -> list[str]:
