@@ -153,11 +153,23 @@ COMMAND = [
 ]
 
 
-def test_the_command_prints_both_ends_and_other_samplings() -> None:
-    done = CliRunner().invoke(commands, [*COMMAND, "poisson", "--json"])
+@pytest.mark.parametrize(
+    ("n_records", "steps"),
+    [
+        (1000, 20),
+        # Two epochs: of few batches, and of many, which random allocation takes long for.
+        (100, 4),
+        pytest.param(1000, 40, marks=pytest.mark.slow),
+    ],
+)
+def test_the_command_prints_both_ends_and_other_samplings(n_records: int, steps: int) -> None:
+    put = {"1000": str(n_records), "40": str(steps)}
+    command = [put.get(word, word) for word in [*COMMAND, "poisson"]]
+    asked = {**WHOLE, "n_records": n_records, "steps": steps}
+    done = CliRunner().invoke(commands, [*command, "--json"])
     assert done.exit_code == 0, done.output
     found = json.loads(done.output)
-    run = sd.training(**WHOLE, sampling="poisson")
+    run = sd.training(**asked, sampling="poisson")
     assert tuple(found["epsilon"][end] for end in ("lower", "upper")) == (
         run.profile().epsilon_bounds("1e-5")
     )
@@ -171,8 +183,11 @@ def test_the_command_prints_both_ends_and_other_samplings() -> None:
         run.profile(), false_positive_rate=attack["false_positive_rate"]
     )
     beside = next(o for o in found["other_samplings"] if o["sampling"] == "balls_in_bins")
-    alone = sd.training(**WHOLE, sampling="balls_in_bins").profile()
+    alone = sd.training(**asked, sampling="balls_in_bins").profile()
     assert beside["epsilon"] == alone.epsilon("1e-5")
+
+
+def test_the_command_says_which_figures_are_bounds() -> None:
     small = {"1000": "100", "40": "4"}
     text = CliRunner().invoke(commands, [small.get(o, o) for o in [*COMMAND, "poisson"]]).output
     assert "at most" in text
@@ -208,7 +223,7 @@ def test_the_lower_end_of_a_bound_is_of_no_run() -> None:
 
 
 def test_no_infinite_numbers_in_json() -> None:
-    run = sd.training(**WHOLE, sampling="poisson")
+    run = sd.training(**{**WHOLE, "steps": 20}, sampling="poisson")
     cost = sd.report.TrainingCost.of(run, delta=0)
     assert json.loads(cost.to_json(), parse_constant=pytest.fail)["epsilon"]["upper"] is None
     assert "no finite one is proved" in cost.text()
