@@ -56,19 +56,19 @@ def lines(folder: Path) -> list[str]:
     return (folder / "log").read_text().split()
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_values_come_in_the_order_of_the_cells(workers: int) -> None:
+def test_values_come_in_the_order_of_the_cells() -> None:
     cells = [5, 1, 4, 1, 3]
-    assert run_cells("squares", cells, square, workers=workers) == [25, 1, 16, 1, 9]
+    assert run_cells("squares", cells, square, workers=1) == [25, 1, 16, 1, 9]
 
 
 def test_no_cells() -> None:
     assert run_cells("none", [], square) == []
 
 
-def test_other_processes_do_the_work(tmp_path: Path) -> None:
-    found = run_cells("pids", [(str(tmp_path), n) for n in range(4)], logged, workers=2)
-    assert [value[0] for value in found] == [0, 1, 2, 3]
+def test_other_processes_do_the_work_and_values_come_in_the_same_order(tmp_path: Path) -> None:
+    cells = [5, 1, 4, 1, 3]
+    found = run_cells("pids", [(str(tmp_path), n) for n in cells], logged, workers=2)
+    assert [value[0] for value in found] == cells
     assert os.getpid() not in {value[1] for value in found}
 
 

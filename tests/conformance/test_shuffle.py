@@ -425,7 +425,7 @@ def test_calibration_refuses() -> None:
         BooleanSum.calibrate(100, guarantee=PureDP(1), honest_share=1, method="paper")
 
 
-@pytest.mark.parametrize("n", [2, 10**3, 10**6, 10**9])
+@pytest.mark.parametrize("n", [2, 10**3, 10**6, pytest.param(10**9, marks=pytest.mark.slow)])
 def test_all_sizes(n: int) -> None:
     protocol = BooleanSum(n, expected_random_users=min(68, n * 0.5))
     lower, upper = protocol.profile().delta_bounds("0.2")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 from scipy import stats
@@ -168,3 +170,13 @@ def test_footnote_6_vertices_are_the_largest_and_the_smallest_share() -> None:
     assert shares["NE-2"] == pytest.approx(0.5334, abs=1e-4)
     assert sum(share < shares["NE-2"] for share in shares.values()) > 28
     assert shares["WY"] == pytest.approx(0.2752, abs=1e-4)
+
+
+def test_numbers_of_the_readme_are_those_of_the_demo() -> None:
+    """Every row of the tables in the README is one that the demo prints: its Figures 1 and 2."""
+    printed = election_figure().text() + smoothed_election_figure().text()
+    readme = Path(__file__).parents[2] / "README.md"
+    rows = re.findall(r"^\d{3,9}  .*$", readme.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert len(rows) >= 13
+    for row in rows:
+        assert row in printed
