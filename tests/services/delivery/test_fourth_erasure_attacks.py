@@ -1,0 +1,103 @@
+"""A fourth round of attacks: what is left on disks when something else goes wrong meanwhile."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from smoothdp.services.analyzer.release import work
+from smoothdp.services.formats.reading import DecodeError
+from smoothdp.services.issuer.window_keys import close_windows, key_of_window
+from smoothdp.services.shuffler.sealing import seal_due
+from tests.services.storages import ONLY_SQLITE, without_waiting_for_disks
+from tests.services.worlds.issuing_world import IssuingWorld
+from tests.services.worlds.party_world import HOUR, WINDOW, PartyWorld
+from tests.services.worlds.small_tasks import small_task
+
+pytestmark = ONLY_SQLITE
+OPEN_TASK: dict[str, Any] = {"issuer": None, "proof": "none"}
+THREE = (WINDOW, WINDOW + 1, WINDOW + 2)
+
+
+def bytes_of(folder: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in folder.iterdir() if path.is_file())
+
+
+def three_windows(folder: Path) -> PartyWorld:
+    """Return a world in which three windows have reports, and are over."""
+    world = PartyWorld(folder, small_task(**OPEN_TASK))
+    without_waiting_for_disks(world.shuffler.storage)
+    for window in THREE:
+        world.go_to(window * HOUR + 5.0)
+        world.open_window(window)
+        world.send_many(12, window=window)
+    world.go_to((WINDOW + 5) * HOUR)
+    return world
+
+
+# ---- one window that cannot be closed: a block of the disk is damaged
+
+
+def test_a_window_that_cannot_be_sealed_keeps_no_key_of_the_others(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+) -> None:
+    world = three_windows(tmp_path)
+    with world.shuffler.storage.transaction() as change:
+        change.change(
+            "UPDATE pending SET slots = x'00' WHERE window = ?1 AND sender_tag = "
+            "(SELECT min(sender_tag) FROM pending WHERE window = ?1)",
+            (WINDOW + 1,),
+        )
+    for _ in range(2):
+        with pytest.raises(ValueError, match="reshape"):
+            seal_due(world.shuffler)
+    states = world.shuffler.storage.read("SELECT window, state FROM collecting ORDER BY window")
+    assert states == list(zip(THREE, ("SEALED", "OPEN", "SEALED"), strict=True))
+    # The one of the window that is open alone: its reports may still be mended.
+    assert world.shuffler.cards.kept() == [WINDOW + 1]
+    world.close()
+
+
+def test_a_window_that_cannot_be_counted_keeps_no_key_of_the_others(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+) -> None:
+    world = three_windows(tmp_path)
+    world.seal()
+    world.deliver()
+    with world.analyzer.storage.transaction() as change:
+        change.change("UPDATE batch SET header = x'00' WHERE window = ?", (WINDOW,))
+    for _ in range(2):
+        with pytest.raises(DecodeError, match="too short"):
+            work(world.analyzer)
+    assert [world.result(window)["state"] for window in THREE[1:]] == ["RELEASED"] * 2
+    assert len(world.keys[1].scopes()) == 1
+    # Its key goes with the seven days, and holds up the end of no other.
+    world.go_to(world.now + 8 * 86_400)
+    with pytest.raises(DecodeError, match="too short"):
+        work(world.analyzer)
+    assert world.keys[1].scopes() == []
+    work(world.analyzer)
+    world.close()
+
+
+def test_a_window_that_cannot_be_closed_keeps_no_key_of_the_others(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+) -> None:
+    world = IssuingWorld(tmp_path)
+    for window in THREE:
+        world.open_window(window)
+    with world.storage.transaction() as change:
+        change.change("UPDATE card SET digest = '' WHERE window = ?", (WINDOW,))
+    world.go_to((WINDOW + 5) * HOUR)
+    for _ in range(2):
+        with pytest.raises(Exception):  # noqa: B017
+            close_windows(world.issuer)
+    left = world.storage.read("SELECT window FROM window_key WHERE secret IS NOT NULL")
+    assert left == [(WINDOW,)]
+    assert key_of_window(world.issuer, WINDOW + 1) is None
+    world.close()
