@@ -101,3 +101,26 @@ def test_a_window_that_cannot_be_closed_keeps_no_key_of_the_others(
     assert left == [(WINDOW,)]
     assert key_of_window(world.issuer, WINDOW + 1) is None
     world.close()
+
+
+# ---- an analyser whose database was lost, or is older; the file of its keys is that of now
+
+
+def test_the_key_of_a_window_that_the_database_has_lost_is_erased_after_seven_days(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+) -> None:
+    """A later copy of the database has the sealed key: with its data key the batch would open."""
+    world = PartyWorld(tmp_path, small_task(**OPEN_TASK))
+    world.open_window()
+    ((secret,),) = world.keys[1]._storage.read("SELECT secret FROM data_key")
+    world.close()
+    for path in tmp_path.glob("analyzer.sqlite*"):
+        path.unlink()
+    world._open()
+    lapses = (WINDOW + 1) * HOUR + world.task.grace_seconds + 7 * 86_400
+    for now, kept in ((lapses - 1, True), (lapses, False)):
+        world.go_to(now)
+        work(world.analyzer)
+        assert (bytes(secret) in bytes_of(tmp_path)) is kept
+    world.close()
