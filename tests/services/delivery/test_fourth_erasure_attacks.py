@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from smoothdp.ledger import Ledger
 from smoothdp.services.analyzer.release import work
 from smoothdp.services.formats.reading import DecodeError
 from smoothdp.services.issuer.window_keys import close_windows, key_of_window
@@ -123,4 +125,25 @@ def test_the_key_of_a_window_that_the_database_has_lost_is_erased_after_seven_da
         world.go_to(now)
         work(world.analyzer)
         assert (bytes(secret) in bytes_of(tmp_path)) is kept
+    world.close()
+
+
+# ---- backups, as the guide has them
+
+
+def test_a_copy_of_the_ledger_after_a_release_has_its_charge(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+) -> None:
+    """The service runs on: what is in the log beside alone would be spent again from the copy."""
+    world = PartyWorld(tmp_path, small_task(**OPEN_TASK))
+    (ledger,) = tmp_path.glob("ledger-*.db")
+    for n, window in enumerate(THREE, start=1):
+        world.go_to(window * HOUR + 5.0)
+        world.open_window(window)
+        world.send_many(12, window=window)
+        assert world.finish(None, window)["state"] == "RELEASED"
+        shutil.copy(ledger, tmp_path / f"copy {n}.db")
+        entries = Ledger(tmp_path / f"copy {n}.db").entries()
+        assert [int(entry.parameters["window"]) for entry in entries] == list(THREE[:n])
     world.close()
