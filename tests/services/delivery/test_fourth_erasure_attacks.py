@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from smoothdp.errors import InvalidData
 from smoothdp.ledger import Ledger
 from smoothdp.services.analyzer.release import work
 from smoothdp.services.formats.reading import DecodeError
 from smoothdp.services.issuer.window_keys import close_windows, key_of_window
 from smoothdp.services.shuffler.sealing import seal_due
+from smoothdp.services.store.storage import SqliteStorage
 from tests.services.storages import ONLY_SQLITE, without_waiting_for_disks
 from tests.services.worlds.issuing_world import IssuingWorld
 from tests.services.worlds.party_world import HOUR, WINDOW, PartyWorld
@@ -147,3 +151,20 @@ def test_a_copy_of_the_ledger_after_a_release_has_its_charge(
         entries = Ledger(tmp_path / f"copy {n}.db").entries()
         assert [int(entry.parameters["window"]) for entry in entries] == list(THREE[:n])
     world.close()
+
+
+# ---- a start on a disk that is full, or beside somebody who holds the file
+
+
+def test_a_file_that_is_held_is_not_to_be_left_for_another_one(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+) -> None:
+    """Another path has no state: whoever followed that advice would begin anew."""
+    path = tmp_path / "gateway.sqlite"
+    SqliteStorage(path, "CREATE TABLE IF NOT EXISTS box (item TEXT);").close()
+    with closing(sqlite3.connect(path, isolation_level=None)) as holder:
+        holder.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(InvalidData, match="See which process holds it") as refused:
+            SqliteStorage(path, "CREATE TABLE IF NOT EXISTS box (item TEXT);", busy_seconds=0.0)
+    assert "another path" not in str(refused.value)
