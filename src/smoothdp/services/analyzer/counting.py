@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 
 from smoothdp.services.analyzer.analyzer import Analyzer, move_batch
 from smoothdp.services.analyzer.analyzer_tables import COMPLETE, COUNTED
@@ -24,6 +25,7 @@ from smoothdp.services.formats.report import record_bytes
 from smoothdp.services.formats.slot_tokens import SlotTokens
 from smoothdp.services.formats.slots import SLOT_BYTES, open_slot
 from smoothdp.services.formats.task import Task
+from smoothdp.services.operations.every import do_all
 from smoothdp.services.wire.hybrid import PrivateKey
 
 NOT_GENUINE = "the shuffler's batch is not genuine"
@@ -43,9 +45,12 @@ def count_complete(analyzer: Analyzer) -> int:
         "SELECT batch_id, window FROM batch WHERE task_id = ? AND state = ?",
         (analyzer.task.task_id, COMPLETE),
     )
-    for batch_id, window in rows:
+
+    def count(batch_id: bytes, window: int) -> None:
         with suppress(CountedMeanwhile):
-            _count(analyzer, bytes(batch_id), int(window))
+            _count(analyzer, batch_id, window)
+
+    do_all(partial(count, bytes(batch_id), int(window)) for batch_id, window in rows)
     return len(rows)
 
 

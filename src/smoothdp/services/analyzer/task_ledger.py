@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -52,6 +54,7 @@ class TaskLedger:
     Its budget is the task's, by basic composition of windows. A charge is on disk before the
     result that it pays for, so a crash between the two leaves a charge without a result. When
     the window is released again, that charge is found by its task and window, and stands.
+    All charges are in the one file then, not in its log: a copy of it lacks none of them.
 
     Raises:
         LedgerError: a link, or a file that is locked or damaged. Nothing may be released.
@@ -75,6 +78,7 @@ class TaskLedger:
         self._charges: dict[int, Entry] = {}
         self._last: Entry | None = None
         self._reading = threading.Lock()
+        self._empty_log()
 
     def charge(self, window: int) -> Entry:
         """Return the charge of a window; charge now if there is none.
@@ -84,11 +88,12 @@ class TaskLedger:
         Raises:
             BudgetExceeded: the budget is spent; nothing is charged.
         """
-        known = self.charged().get(window)
-        if known is not None:
-            return known
-        result = WindowResult(self._task.task_id.hex(), window, self._task.guarantee)
-        return self._ledger.charge(result)
+        entry = self.charged().get(window)
+        if entry is None:
+            result = WindowResult(self._task.task_id.hex(), window, self._task.guarantee)
+            entry = self._ledger.charge(result)
+        self._empty_log()
+        return entry
 
     def charged(self) -> dict[int, Entry]:
         """Return window -> its charge. Each entry is read once, those of other processes too."""
@@ -109,6 +114,14 @@ class TaskLedger:
                 got=f"none for {len(missing)}, such as window {min(missing)}",
                 remedy="Nothing may be released. Restore the newest copy of the ledger",
             )
+
+    def _empty_log(self) -> None:
+        """Bring all charges from the log into the file, which is what operators copy.
+
+        Where somebody reads it just then, or the disk is full, the next charge does.
+        """
+        with suppress(sqlite3.Error), closing(sqlite3.connect(self.path)) as file:
+            file.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def describe(self, entry: Entry) -> dict[str, Any]:
         """Return what a result says about its charge: the same whenever it is asked."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from smoothdp.services.analyzer.analyzer_tables import HALF, MADE, OVER, SIGNED
 from smoothdp.services.analyzer.task_ledger import TaskLedger
 from smoothdp.services.formats.card import Card, sign_card
-from smoothdp.services.formats.design.budget import ahead_seconds, windows_paid
+from smoothdp.services.formats.design.budget import KEY_SECONDS, ahead_seconds, windows_paid
 from smoothdp.services.formats.signing import SigningKey
 from smoothdp.services.formats.task import Task
-from smoothdp.services.operations.clock_guard import ClockGuard
+from smoothdp.services.operations.clock_guard import ClockGuard, Verdict
 from smoothdp.services.store.erasable_keys import ErasableKeys
 from smoothdp.services.store.storage import Storage, Transaction
 from smoothdp.services.wire.hybrid import PrivateKey
@@ -159,14 +159,30 @@ class WindowCards:
     def erase_ended(self) -> None:
         """Overwrite the inner keys of windows that have ended.
 
+        Of a window without a card, too, once it has lapsed: its card was never committed, or the
+        database was lost, and is new or an older copy; nothing else will end that window.
+
         The log of their file too, each time: a program that was stopped between the two, or
         somebody who read the file, left them there.
         """
-        rows = self._storage.read(
-            "SELECT window FROM card WHERE task_id = ? AND state = ?", (self._task.task_id, OVER)
+        task_id = self._task.task_id
+        rows = self._storage.read("SELECT window, state FROM card WHERE task_id = ?", (task_id,))
+        states = {key_scope(task_id, int(window)): state for window, state in rows}
+        self._keys.erase(
+            [
+                scope
+                for scope in sorted(self._keys.scopes())
+                if scope.startswith(task_id)
+                and (states.get(scope) == OVER or (scope not in states and self._has_lapsed(scope)))
+            ]
         )
-        scopes = {key_scope(self._task.task_id, int(window)) for (window,) in rows}
-        self._keys.erase(sorted(scopes & set(self._keys.scopes())))
+
+    def _has_lapsed(self, scope: bytes) -> bool:
+        """Whether the window of a key is over for so long that every window has ended then."""
+        task = self._task
+        end = (int.from_bytes(scope[len(task.task_id) :], "big") + 1) * task.window_seconds
+        verdict = self._clocks.verdict(end + task.grace_seconds + KEY_SECONDS)
+        return verdict is Verdict.CLOSE
 
     # ---- making ------------------------------------------------------------------------------
 

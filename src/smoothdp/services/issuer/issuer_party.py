@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,6 +32,7 @@ from smoothdp.services.issuer.window_keys import (
 )
 from smoothdp.services.operations.admin import Operations
 from smoothdp.services.operations.clock_guard import ClockGuard
+from smoothdp.services.operations.every import do_all
 from smoothdp.services.operations.health import (
     Rounds,
     cards_condition,
@@ -131,7 +132,7 @@ class IssuerParty:
                 lambda: self._bring_keys(http),
                 self.issuer.revoked.remember,
             )
-            _do_all(steps)
+            do_all(steps)
 
     def app(
         self,
@@ -233,18 +234,6 @@ def _refused(what: str, answer: Answer) -> PutOff:
     # Its own words are not repeated: they would stand in this party's log.
     cause = Cause.REFUSED if answer.status == 401 else Cause.OTHER
     return PutOff(f"the analyser answered {answer.status} to {what}", cause)
-
-
-def _do_all(steps: Sequence[Callable[[], object]]) -> None:
-    """Do every step, whatever becomes of those before; then raise what went wrong first."""
-    problem: Exception | None = None
-    for step in steps:
-        try:
-            step()
-        except Exception as error:
-            problem = problem or error
-    if problem is not None:
-        raise problem
 
 
 def require_hardened(host: str, *, behind_tls: bool = False) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 
 from smoothdp.errors import InvalidData
 from smoothdp.services.formats.card import SignedCard, check_card
@@ -13,6 +15,7 @@ from smoothdp.services.formats.served import Served
 from smoothdp.services.issuer.issuer import Issuer
 from smoothdp.services.issuer.issuer_tables import CLOSED, OPEN
 from smoothdp.services.operations.clock_guard import Verdict
+from smoothdp.services.operations.every import do_all
 from smoothdp.services.tokens.issuer_key import IssuerKey
 from smoothdp.services.wire.tokens import new_secret
 
@@ -122,15 +125,23 @@ def close_windows(issuer: Issuer) -> list[int]:
 
     In one transaction: the number of accounts, signed, is stored; the key, the key of the
     account tags and the rows are deleted. Then the log of the file is overwritten.
+
+    Raises:
+        StorageLocked, StorageFull, SmoothdpError, OSError: why a window was not closed; the others
+            are, and this one is tried again in the next round.
     """
     rows = issuer.storage.read(
         "SELECT window FROM window_key WHERE task_id = ? AND state = ? ORDER BY window",
         (issuer.task.task_id, OPEN),
     )
-    closed = [int(row[0]) for row in rows if _close(issuer, int(row[0]))]
-    issuer.drop_erased()
-    # Not only after a window was closed: a program that was stopped in between left its log.
-    issuer.storage.forget()
+    closed: list[int] = []
+
+    def close(window: int) -> None:
+        closed.extend([window] if _close(issuer, window) else [])
+
+    steps: list[Callable[[], object]] = [partial(close, int(window)) for (window,) in rows]
+    # The log not only after a window was closed: a program that was stopped in between left it.
+    do_all([*steps, issuer.drop_erased, issuer.storage.forget])
     return closed
 
 

@@ -6,16 +6,18 @@ import hashlib
 import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from smoothdp.services.formats.batch import BatchHeader, split_parts
 from smoothdp.services.formats.marks import MarksFile, mark_of, repeated_marks
 from smoothdp.services.formats.slots import SLOT_BYTES
 from smoothdp.services.operations.clock_guard import Verdict
+from smoothdp.services.operations.every import do_all
 from smoothdp.services.shuffler.ingest import STATE, add_to_counter
 from smoothdp.services.shuffler.mixing import mixed
 from smoothdp.services.shuffler.shuffler import Shuffler
 from smoothdp.services.shuffler.shuffler_tables import EXPIRED, OPEN, SEALED, SHARED
-from smoothdp.services.store.storage import StorageLocked, Transaction
+from smoothdp.services.store.storage import Transaction
 
 _REPORTS_AT_ONCE = 4096
 
@@ -39,8 +41,8 @@ def seal_due(shuffler: Shuffler) -> list[Sealed]:
     """Seal the windows that are over by two clocks; erase the keys of all that are closed.
 
     Raises:
-        StorageLocked: groups of reports held a window for too long; the others are sealed, and
-            this one is tried again in the next round.
+        StorageLocked, StorageFull, SmoothdpError, OSError: why a window was not sealed; the others
+            are, keys are erased, and this one is tried again in the next round.
     """
     task = shuffler.task
     rows = shuffler.storage.read(
@@ -48,18 +50,14 @@ def seal_due(shuffler: Shuffler) -> list[Sealed]:
         (task.task_id, OPEN),
     )
     done: list[Sealed] = []
-    held: StorageLocked | None = None
-    for (window,) in rows:
-        if shuffler.verdict(int(window)) is Verdict.CLOSE:
-            try:
-                sealed = seal_window(shuffler, int(window))
-            except StorageLocked as error:
-                held = error
-                continue
-            done += [sealed] if sealed is not None else []
-    shuffler.erase_closed()
-    if held is not None:
-        raise held
+
+    def seal(window: int) -> None:
+        # Asked again before each: the answer is of this moment.
+        if shuffler.verdict(window) is Verdict.CLOSE:
+            sealed = seal_window(shuffler, window)
+            done.extend([sealed] if sealed is not None else [])
+
+    do_all([partial(seal, int(window)) for (window,) in rows] + [shuffler.erase_closed])
     return done
 
 

@@ -21,6 +21,7 @@ from smoothdp.services.formats.signing import SigningKey
 from smoothdp.services.formats.task import Task
 from smoothdp.services.operations.admin import Operations
 from smoothdp.services.operations.clock_guard import ClockGuard
+from smoothdp.services.operations.every import do_all
 from smoothdp.services.operations.health import (
     Rounds,
     cards_condition,
@@ -130,15 +131,10 @@ class ShufflerParty:
                 self.shuffler.forget_old,
                 self.revoked.remember,
             )
-            problem: Exception | None = None
-            for step in steps:
-                try:
-                    step()
-                except Exception as error:  # the other steps do not need this one
-                    problem = problem or error
-        self.shuffler.storage.forget()
-        if problem is not None:
-            raise problem
+            try:
+                do_all(steps)
+            finally:
+                self.shuffler.storage.forget()
 
     def app(
         self,

@@ -90,7 +90,7 @@ class ErasableKeys:
             raise InvalidData(
                 expected=f"rows sealed with the keys in {self.path}",
                 got="others",
-                remedy="Restore that file from a copy",
+                remedy="It has no copies: let the open windows go, and begin anew",
             ) from None
 
     def scopes(self) -> list[bytes]:

@@ -199,8 +199,8 @@ class PostgresStorage:
                         expected=f"at {self._keys.path} the keys that the rows are sealed with",
                         got="others",
                         remedy=(
-                            "Restore that file from a copy; where it is lost the rows are lost, "
-                            "and an empty database begins anew"
+                            "Find that file; it has no copies, so where it is lost the rows are "
+                            "lost too, and an empty database begins anew"
                         ),
                     )
             if not rows:

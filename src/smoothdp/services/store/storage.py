@@ -156,6 +156,21 @@ def make_private(path: Path) -> str:
     return ""
 
 
+def _remedy(error: sqlite3.Error) -> str:
+    """Return what to do about a file that cannot be opened.
+
+    Where the state is there, another path would be another, empty one.
+
+    >>> _remedy(sqlite3.OperationalError("database or disk is full"))
+    'Make room on the disk, and start again: nothing is lost'
+    """
+    if "full" in str(error):
+        return "Make room on the disk, and start again: nothing is lost"
+    if "locked" in str(error):
+        return "See which process holds it, end that, and start again"
+    return "Give another path, where the service may keep a file of its own"
+
+
 class SqliteStorage:
     """One SQLite file, readable by its owner alone.
 
@@ -227,7 +242,7 @@ class SqliteStorage:
             raise InvalidData(
                 expected="a file of this service",
                 got=f"{self.path}: {error}",
-                remedy="Give another path, where the service may keep a file of its own",
+                remedy=_remedy(error),
             ) from None
 
     @contextmanager
