@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TypeVar
 
 from smoothdp.services.analyzer.analyzer_tables import COMPLETE, RECEIVING
 from smoothdp.services.analyzer.task_ledger import TaskLedger
@@ -18,6 +19,8 @@ from smoothdp.services.formats.task import Task
 from smoothdp.services.operations.clock_guard import ClockGuard, Verdict
 from smoothdp.services.store.erasable_keys import ErasableKeys
 from smoothdp.services.store.storage import Storage, Transaction
+
+T = TypeVar("T")
 
 
 class Analyzer:
@@ -199,6 +202,25 @@ def noted(notes: Iterable[bytes], task: Task) -> set[int]:
     """Return the windows of a task whose charge was noted."""
     name = task.task_id
     return {int.from_bytes(note[len(name) :], "big") for note in notes if note.startswith(name)}
+
+
+def one_by_one(steps: Iterable[Callable[[], T]]) -> list[T]:
+    """Do all of these; return what came of them, or raise what went wrong first.
+
+    What fails for good, in one window say, holds up none of the others.
+
+    >>> one_by_one([lambda: 1, lambda: 2])
+    [1, 2]
+    """
+    done, problem = [], None
+    for step in steps:
+        try:
+            done.append(step())
+        except Exception as error:  # the other steps do not need this one
+            problem = problem or error
+    if problem is not None:
+        raise problem
+    return done
 
 
 def move_batch(change: Transaction, batch_id: bytes, before: str, after: str) -> int:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from smoothdp.errors import BudgetExceeded
-from smoothdp.services.analyzer.analyzer import Analyzer, move_batch
+from smoothdp.services.analyzer.analyzer import Analyzer, move_batch, one_by_one
 from smoothdp.services.analyzer.analyzer_tables import (
     COUNTED,
     ENDS,
@@ -38,26 +39,15 @@ def work(analyzer: Analyzer) -> int:
         SmoothdpError, OSError: what went wrong first; all that it was not needed for is done. A
             ledger that is damaged, say, keeps no key of a window that has ended.
     """
-    problem: Exception | None = None
-    released = 0
-    try:
-        count_complete(analyzer)
-        released = release_counted(analyzer)
-    except Exception as error:
-        problem = error
     # The log last: tallies of a release that was stopped in between may be in it.
-    for step in (
+    steps: list[Callable[[], Any]] = [
+        partial(count_complete, analyzer),
+        partial(release_counted, analyzer),
         partial(end_lapsed, analyzer),
         analyzer.cards.erase_ended,
         analyzer.storage.forget,
-    ):
-        try:
-            step()
-        except Exception as error:  # the other steps do not need this one
-            problem = problem or error
-    if problem is not None:
-        raise problem
-    return released
+    ]
+    return int(one_by_one(steps)[1])
 
 
 def release_counted(analyzer: Analyzer) -> int:
@@ -69,24 +59,27 @@ def release_counted(analyzer: Analyzer) -> int:
         "SELECT batch_id, window FROM batch WHERE task_id = ? AND state = ? ORDER BY window",
         (analyzer.task.task_id, COUNTED),
     )
-    return sum(_release(analyzer, bytes(batch_id), int(window)) for batch_id, window in rows)
+    return sum(one_by_one(partial(_release, analyzer, bytes(row[0]), int(row[1])) for row in rows))
 
 
 def end_lapsed(analyzer: Analyzer) -> None:
     """End the windows without an end, seven days after their end and grace."""
-    for window in analyzer.cards.going_on():
-        if analyzer.verdict(window, after=KEY_SECONDS) is not Verdict.CLOSE:
-            continue
-        with analyzer.storage.transaction() as change:
-            rows = change.execute(
-                "SELECT batch_id FROM batch WHERE task_id = ? AND window = ? "
-                "AND state NOT IN (?, ?, ?)",
-                (analyzer.task.task_id, window, *ENDS),
-            )
-            for (batch_id,) in rows:
-                _end(change, bytes(batch_id), REFUSED, LAPSED)
-            analyzer.cards.end(change, window)
-        analyzer.storage.forget()
+    one_by_one(partial(_end_if_lapsed, analyzer, window) for window in analyzer.cards.going_on())
+
+
+def _end_if_lapsed(analyzer: Analyzer, window: int) -> None:
+    if analyzer.verdict(window, after=KEY_SECONDS) is not Verdict.CLOSE:
+        return
+    with analyzer.storage.transaction() as change:
+        rows = change.execute(
+            "SELECT batch_id FROM batch WHERE task_id = ? AND window = ? "
+            "AND state NOT IN (?, ?, ?)",
+            (analyzer.task.task_id, window, *ENDS),
+        )
+        for (batch_id,) in rows:
+            _end(change, bytes(batch_id), REFUSED, LAPSED)
+        analyzer.cards.end(change, window)
+    analyzer.storage.forget()
 
 
 def _release(analyzer: Analyzer, batch_id: bytes, window: int) -> bool:
