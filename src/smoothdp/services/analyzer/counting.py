@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
 from functools import partial
 
 from smoothdp.services.analyzer.analyzer import Analyzer, move_batch
@@ -45,12 +44,7 @@ def count_complete(analyzer: Analyzer) -> int:
         "SELECT batch_id, window FROM batch WHERE task_id = ? AND state = ?",
         (analyzer.task.task_id, COMPLETE),
     )
-
-    def count(batch_id: bytes, window: int) -> None:
-        with suppress(CountedMeanwhile):
-            _count(analyzer, batch_id, window)
-
-    do_all(partial(count, bytes(batch_id), int(window)) for batch_id, window in rows)
+    do_all(partial(_count, analyzer, bytes(row[0]), int(row[1])) for row in rows)
     return len(rows)
 
 
@@ -59,10 +53,13 @@ def _count(analyzer: Analyzer, batch_id: bytes, window: int) -> None:
     key = analyzer.cards.inner_key(window)
     if header is None or card is None or key is None:
         return
-    reason, marks_hash = check_batch(analyzer, header, card)
-    if not reason:
-        for part in range(len(header.part_hashes)):
-            _count_part(analyzer, header, card, key, part)
+    try:
+        reason, marks_hash = check_batch(analyzer, header, card)
+        if not reason:
+            for part in range(len(header.part_hashes)):
+                _count_part(analyzer, header, card, key, part)
+    except CountedMeanwhile:
+        return
     with analyzer.storage.transaction() as change:
         if move_batch(change, batch_id, COMPLETE, COUNTED):
             change.change(

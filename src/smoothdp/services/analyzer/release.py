@@ -41,16 +41,14 @@ def work(analyzer: Analyzer) -> int:
             ledger that is damaged, say, keeps no key of a window that has ended.
     """
     # The log last: tallies of a release that was stopped in between may be in it.
-    steps: tuple[Callable[[], object], ...] = (
+    steps: list[Callable[[], Any]] = [
         partial(count_complete, analyzer),
-        lambda: released.append(release_counted(analyzer)),
+        partial(release_counted, analyzer),
         partial(end_lapsed, analyzer),
         analyzer.cards.erase_ended,
         analyzer.storage.forget,
-    )
-    released: list[int] = []
-    do_all(steps)
-    return sum(released)
+    ]
+    return int(do_all(steps)[1])
 
 
 def release_counted(analyzer: Analyzer) -> int:
@@ -62,19 +60,15 @@ def release_counted(analyzer: Analyzer) -> int:
         "SELECT batch_id, window FROM batch WHERE task_id = ? AND state = ? ORDER BY window",
         (analyzer.task.task_id, COUNTED),
     )
-    return sum(
-        do_all(
-            partial(_release, analyzer, bytes(batch_id), int(window)) for batch_id, window in rows
-        )
-    )
+    return sum(do_all(partial(_release, analyzer, bytes(row[0]), int(row[1])) for row in rows))
 
 
 def end_lapsed(analyzer: Analyzer) -> None:
     """End the windows without an end, seven days after their end and grace."""
-    do_all(partial(_end_lapsed, analyzer, window) for window in analyzer.cards.going_on())
+    do_all(partial(_end_if_lapsed, analyzer, window) for window in analyzer.cards.going_on())
 
 
-def _end_lapsed(analyzer: Analyzer, window: int) -> None:
+def _end_if_lapsed(analyzer: Analyzer, window: int) -> None:
     if analyzer.verdict(window, after=KEY_SECONDS) is not Verdict.CLOSE:
         return
     with analyzer.storage.transaction() as change:

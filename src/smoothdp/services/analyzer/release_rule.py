@@ -9,13 +9,14 @@ that is a theorem, whatever slots are left out (proofs/issued-tokens#2, #3).
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from smoothdp.services.analyzer.analyzer_tables import QUARANTINED, REFUSED
+from smoothdp.services.formats.design.protocols import PAIRED
 from smoothdp.services.formats.design.values import INVALID
 from smoothdp.services.formats.task import Task
+from smoothdp.shuffle import Histogram, LowCommunicationHistogram
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +65,14 @@ def rule(task: Task, *, users: int, served: int | None, tally: Mapping[int, int]
             f"the promise is not kept: of {accounts} accounts that were served {users} are here, "
             f"and up to {dishonest} of these may be dishonest",
         )
-    shown = math.ceil(tally.get(INVALID, 0) / task.slots)
-    if shown > dishonest:
-        return Ruling(
-            honest,
-            dishonest,
-            QUARANTINED,
-            f"at least {shown} users sent slots that mean nothing, more than the {dishonest} "
-            "that the task assumes",
-        )
+    for shown, what in _shown(task, users, tally):
+        if shown > dishonest:
+            return Ruling(
+                honest,
+                dishonest,
+                QUARANTINED,
+                f"at least {shown} users {what}, more than the {dishonest} that the task assumes",
+            )
     if task.protocol == "split_sum" and tally.get(INVALID, 0):
         return Ruling(
             honest,
@@ -81,3 +81,21 @@ def rule(task: Task, *, users: int, served: int | None, tally: Mapping[int, int]
             f"{tally[INVALID]} shares mean nothing, and make the total any number",
         )
     return Ruling(honest, dishonest)
+
+
+def _shown(task: Task, users: int, tally: Mapping[int, int]) -> Iterator[tuple[int, str]]:
+    """Yield how many users cannot have followed the protocol by what is in the slots, and why.
+
+    How many messages honest users send does not depend on their data, so neither does this. In
+    the two histograms it is wrong with probability below 1e-12.
+    """
+    invalid = tally.get(INVALID, 0)
+    yield -(-invalid // task.slots), "sent slots that mean nothing"
+    sent = sum(n for value, n in tally.items() if 0 <= value < task.design.n_values)
+    if task.protocol in PAIRED:
+        yield users - sent, "sent no sign of their own"
+        return
+    protocol = task.collect(users)
+    if isinstance(protocol, Histogram | LowCommunicationHistogram):
+        yield users - protocol.honest_at_most(sent), "sent too little noise"
+        yield users - protocol.honest_despite(sent), "sent too many messages"

@@ -33,6 +33,8 @@ MOST_SIGNED_SLOTS = 20_000_000
 """Slots with signatures of a batch: 6.2 GB."""
 MOST_SLOTS = 100_000_000
 """Slots without signatures of a batch: 5.2 GB."""
+LARGEST_BOUND = 10**100
+"""Of numbers: their mean, with its error and however much the noise moves it, stays a float."""
 PROOFS = ("slots", "none")
 _WORD = 1 << 64
 # Short numbers only: a parsed exponent must not make an integer that fills the memory.
@@ -114,6 +116,7 @@ def require_shape(task: TaskNumbers) -> None:
     for key in [*keys, *([task.issuer.sign_key] if task.issuer else [])]:
         VerifyingKey.from_hex(key)
     ApproxDP(task.epsilon, delta=task.delta)
+    ApproxDP(task.budget_epsilon, delta=task.budget_delta)
     # The domain of what remains is the protocol's own.
     design = Design(task.protocol, task.size, task.noise, task.parameters, task.slots)
     design.collect(task.min_batch)
@@ -294,6 +297,12 @@ def _of_promise(task: TaskNumbers) -> list[Demand]:
             len(real) == 2 and real[0] < real[1] if task.protocol in BOUNDED else not real,
             f"two bounds for a {' or '.join(BOUNDED)}, the lower one first, and none otherwise",
             f"bounds={' '.join(task.bounds)}" if task.bounds else "no bounds",
+        ),
+        Demand(
+            "bounds",
+            all(abs(bound) <= LARGEST_BOUND for bound in real),
+            "bounds from -1e100 to 1e100",
+            f"bounds={' '.join(task.bounds)}",
         ),
         Demand(
             "domain",
