@@ -48,6 +48,12 @@ def take_part(
             "another person answers, give --person.",
             err=True,
         )
+    if part.begun:
+        click.echo(
+            f"What was drawn before in window {part.window} was sent, not a DATUM of now. If "
+            "another person answers, give --person.",
+            err=True,
+        )
     click.echo(f"Accepted for window {part.window}.")
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from smoothdp.errors import InvalidParameter
+from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.services.client.client import Client
 from smoothdp.services.client.inclusion import Standing, look_up, read_evidence
 from smoothdp.services.client.outcomes import SENT, OutcomeStore
@@ -24,6 +24,8 @@ class TakenPart:
     Attributes:
         window: the window.
         before: whether the shuffler had said before that it has the report: nothing was sent now.
+        begun: whether a report was drawn before that had not arrived: it was sent now, whatever the
+            datum of now is, and whoever gave it.
 
     >>> TakenPart(7, before=False).window
     7
@@ -31,6 +33,7 @@ class TakenPart:
 
     window: int
     before: bool
+    begun: bool = False
 
 
 def take_part(
@@ -105,14 +108,15 @@ who runs the analyser.
             caches=to_caches,
         )
         for late in client.waiting():
-            # Its row decides what is sent; too late is no reason to miss the present window.
-            with suppress(ServiceError):
+            # Its row decides what is sent; too late is no reason to miss the present window, nor is
+            # that another program has just put marks in its place.
+            with suppress(ServiceError, InvalidData):
                 send(window=late, attempts=1)
         window = client.window_now()
         kept = client.kept(window)
         before = kept is not None and kept.state == SENT
         send(window=window)
-    return TakenPart(window, before)
+    return TakenPart(window, before, begun=kept is not None and not before)
 
 
 def look_up_report(
