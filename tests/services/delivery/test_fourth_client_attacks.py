@@ -18,9 +18,12 @@ from pathlib import Path
 import httpx
 import pytest
 
+from smoothdp.cli.main import main
 from smoothdp.errors import InvalidParameter
-from smoothdp.services.client import taking_part as submitting
+from smoothdp.services import look_up_report, take_part
+from smoothdp.services.client import taking_part
 from smoothdp.services.client.client import Client
+from smoothdp.services.client.inclusion import Standing
 from smoothdp.services.client.outcomes import (
     ANSWERED,
     DESTROYED,
@@ -31,12 +34,17 @@ from smoothdp.services.client.outcomes import (
     OutcomeStore,
 )
 from smoothdp.services.client.submit import _ask_what_was_destroyed, submit
-from smoothdp.services.formats.marks import MARK_BYTES
+from smoothdp.services.formats.batch import BatchHeader
+from smoothdp.services.formats.card import SignedCard
+from smoothdp.services.formats.marks import MARK_BYTES, MarksFile
+from smoothdp.services.formats.result import SignedResult
+from smoothdp.services.shuffler import sealing
 from smoothdp.services.wire import calls
 from smoothdp.services.wire.calls import ServiceError, Unreachable, ask, connect
-from tests.services.client.test_client_commands import Place
+from tests.services.client.test_client_commands import LONG, Place
 from tests.services.worlds.issuing_world import HOUR, WINDOW, IssuingWorld, Recorder, send
-from tests.services.worlds.small_tasks import small_task
+from tests.services.worlds.small_tasks import ANALYZER_SIGN, SHUFFLER_SIGN, small_task
+from tests.services.worlds.three_parties import USERS
 
 
 @pytest.fixture
@@ -226,7 +234,7 @@ def test_whoever_sends_what_another_person_drew_is_told(
     with ExitStack() as stack:
         place = Place(tmp_path, stack)
         shuffler, place.shuffler = place.shuffler, "http://127.0.0.1:9"
-        monkeypatch.setattr(submitting, "submit", partial(submit, pause=lambda _: None))
+        monkeypatch.setattr(taking_part, "submit", partial(submit, pause=lambda _: None))
         with pytest.raises(SystemExit):
             place.submit("1")
         place.shuffler = shuffler
@@ -313,3 +321,106 @@ def test_rows_of_an_earlier_program_are_settled_when_their_task_runs(world: Issu
         file.execute("PRAGMA user_version = 1")
     world.go_to((WINDOW + 2) * HOUR)
     assert world.client().settle() == 1
+
+
+# ---- what people look up
+
+
+class OtherMarks(MarksFile):
+    """What a shuffler that lies about its batch puts into the header."""
+
+    @property
+    def sha256(self) -> bytes:  # type: ignore[override]
+        return bytes(32)
+
+
+def test_what_was_signed_of_a_refused_window_is_written_and_looked_up(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The evidence against who lied was thrown away: --signed wrote released results alone."""
+    with ExitStack() as stack:
+        place = Place(tmp_path, stack)
+        place.submit()
+        for number in range(1, USERS):
+            take_part(
+                place.parties.task,
+                0,
+                shuffler=place.shuffler,
+                pass_secret=place.passes[number],
+                invitation=place.invitations[number],
+                issuer=place.issuer,
+                person=str(number),
+            )
+        place.parties.now = float((place.window + 1) * LONG)
+        place.parties.round()
+        place.parties.now += 600
+        with monkeypatch.context() as lying:
+            lying.setattr(sealing, "MarksFile", OtherMarks)
+            place.parties.round()
+            place.parties.analyzer.work()
+        file = tmp_path / "result.json"
+        asked = ["results", str(place.window), "--collector", f"{tmp_path}/collector"]
+        asked += ["--analyzer", place.parties.url, "--signed", str(file)]
+        with pytest.raises(SystemExit) as refused:
+            main(asked)
+        assert refused.value.code == 2
+        assert "refused for good" in capsys.readouterr().err
+        assert SignedResult.decode(file.read_bytes()).document["state"] == "QUARANTINED"
+        look_up = ["look-up", str(place.window), "--task", f"{tmp_path}/shuffler/task.json"]
+        look_up += ["--result", str(file), "--shuffler", place.shuffler]
+        with pytest.raises(SystemExit):
+            main(look_up)
+        assert "signed different lists" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("case", "said"),
+    [
+        ("destroyed", Standing.DESTROYED),
+        ("denied", Standing.DENIED),
+        ("other card", Standing.OTHER_CARD),
+        ("nothing sent", Standing.NOT_SENT),
+        ("left out", None),
+    ],
+)
+def test_a_shuffler_that_withholds_the_marks_withholds_no_other_lie(
+    case: str, said: Standing | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who says 410 says so to both questions: that there is a batch all the same was never told."""
+    world = IssuingWorld(tmp_path, issuer=None, proof="none")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    store = OutcomeStore.of_user()
+    client = Client(world.task, store, clock=lambda: world.now)
+    digest = SignedCard.decode(world.make_card()).card.digest
+    if case != "nothing sent":
+        client.take_part(1, card=world.make_card(), window=WINDOW)
+        client.accepted(WINDOW)
+        world.go_to((WINDOW + 2) * HOUR)
+        client.settle()
+    if case == "destroyed":
+        client.destroyed(WINDOW)
+    store.close()
+    marks = MarksFile.of(digest, [bytes(52)])
+    header = BatchHeader(False, digest, bytes(16), 20, 1, (bytes(32),), marks.sha256)
+    document = {
+        "task_id": world.task.task_id.hex(),
+        "window": WINDOW,
+        "card_digest": (bytes(32) if case == "other card" else digest).hex(),
+        "marks_sha256": (bytes(32) if case == "denied" else marks.sha256).hex(),
+        "batch_header": header.sign(SHUFFLER_SIGN).encode().hex(),
+    }
+    result = SignedResult.sign(document, ANALYZER_SIGN).encode()
+    gone = httpx.MockTransport(lambda _: httpx.Response(410))
+    monkeypatch.setattr(
+        taking_part, "connect", lambda _: httpx.Client(base_url="https://x", transport=gone)
+    )
+
+    def asked() -> Standing:
+        return look_up_report(world.task, WINDOW, result=result, shuffler="https://x")
+
+    if said is None:
+        with pytest.raises(ServiceError, match="410"):
+            asked()
+    else:
+        assert asked() is said
+    world.close()

@@ -10,7 +10,13 @@ from typing import Any
 
 from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.services.client.client import Client
-from smoothdp.services.client.inclusion import Standing, look_up, read_evidence
+from smoothdp.services.client.inclusion import (
+    Evidence,
+    Standing,
+    look_up,
+    read_evidence,
+    standing_without_marks,
+)
 from smoothdp.services.client.outcomes import SENT, OutcomeStore
 from smoothdp.services.client.submit import submit
 from smoothdp.services.formats.task import Task
@@ -170,14 +176,25 @@ document. Fetch it again; if that does not help, ask who runs the services.
         store.close()
     if marks is None:
         assert shuffler is not None
-        with connect(shuffler) as http:
-            path = f"/v2/tasks/{task.task_id.hex()}/marks/{window}"
-            answer = ask(http, "GET", path, most=said.marks_bytes)
-        if answer.status != 200:
-            raise ServiceError(
-                expected=f"the marks of window {window}",
-                got=answer.words(),
-                remedy="Ask who runs the shuffler, or give a copy of the file",
-            )
-        marks = answer.body
+        try:
+            # Asked for by everybody, also by those of whom it says nothing.
+            marks = _fetch_marks(shuffler, task, window, said)
+        except ServiceError:
+            known = standing_without_marks(task, kept, said)
+            if known is None:
+                raise
+            return known
     return look_up(task, window, kept, result=result, marks=marks)
+
+
+def _fetch_marks(shuffler: str, task: Task, window: int, said: Evidence) -> bytes:
+    with connect(shuffler) as http:
+        path = f"/v2/tasks/{task.task_id.hex()}/marks/{window}"
+        answer = ask(http, "GET", path, most=said.marks_bytes)
+    if answer.status != 200:
+        raise ServiceError(
+            expected=f"the marks of window {window}",
+            got=answer.words(),
+            remedy="Ask who runs the shuffler, or give a copy of the file",
+        )
+    return answer.body
