@@ -6,6 +6,7 @@ name of their own, a shuffler that withholds the marks, a device that goes on to
 
 from __future__ import annotations
 
+import os
 import socket
 import sqlite3
 import threading
@@ -14,12 +15,13 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, suppress
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
 from smoothdp.cli.main import main
-from smoothdp.errors import InvalidParameter
+from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.services import look_up_report, take_part
 from smoothdp.services.client import taking_part
 from smoothdp.services.client.client import Client
@@ -424,3 +426,97 @@ def test_a_shuffler_that_withholds_the_marks_withholds_no_other_lie(
     else:
         assert asked() is said
     world.close()
+
+
+# ---- the client's words
+
+
+def test_a_full_disk_is_said_in_words_and_goes_on_when_there_is_room(tmp_path: Path) -> None:
+    """It was a traceback of SQLite."""
+    made = IssuingWorld(tmp_path, protocol="real_sum")  # a report of several pages
+    made.open_window()
+    shuffler, mine = Recorder(made), made.invitation()
+    ends: list[str] = []
+    words: set[str] = set()
+    client = made.client("a disk that is filled, page by page")
+    connection = client._outcomes._storage._connection  # type: ignore[attr-defined]
+    pages = connection.execute("PRAGMA page_count").fetchone()[0]
+    for room in range(12):
+        connection.execute(f"PRAGMA max_page_count={pages + room}")
+        try:
+            send(made, client, shuffler, invitation=mine)
+            ends.append("sent")
+        except InvalidData as error:
+            words.add(str(error.got) + error.remedy[:9])
+            row = client.kept(WINDOW)
+            ends.append("none" if row is None else row.state)
+            assert not shuffler.bodies
+    assert words == {"database or disk is fullMake room"}
+    # One draw: what was stored before there was room for more is what was sent.
+    assert len({report.encode() for report in shuffler.reports()}) == 1
+    assert ends == sorted(ends, key=["none", "drawn", "sent"].index)
+    assert {"drawn", "sent"} <= set(ends)
+    made.close()
+
+
+@pytest.mark.parametrize(
+    ("harm", "words"),
+    [
+        (lambda data: os.urandom(len(data)), "not a database"),
+        (lambda data: data[: len(data) // 2], "malformed"),
+        (lambda data: data[:4096] + os.urandom(len(data) - 4096), "malformed"),
+    ],
+)
+def test_a_damaged_state_is_said_to_a_person(
+    harm: Callable[[bytes], bytes], words: str, world: IssuingWorld
+) -> None:
+    world.client()._outcomes.close()
+    file = world.folder / "client" / "windows.sqlite"
+    file.write_bytes(harm(file.read_bytes()))
+    with pytest.raises(InvalidData, match=f"{words}.*begins anew"):
+        world.client()
+
+
+def test_a_later_state_is_no_reason_for_an_older_copy(world: IssuingWorld) -> None:
+    """An older copy of it would be a second draw."""
+    world.client()._outcomes.close()
+    with closing(sqlite3.connect(world.folder / "client" / "windows.sqlite")) as file:
+        file.execute("PRAGMA user_version = 99")
+    with pytest.raises(InvalidData) as caught:
+        world.client()
+    assert str(caught.value).endswith("Upgrade smoothdp.")
+
+
+@pytest.mark.parametrize("name", ["\udcff", None, 5, b"me"])
+def test_a_name_that_is_no_text_is_nobody(name: Any, world: IssuingWorld) -> None:
+    with pytest.raises(InvalidParameter, match="a person's name as text"):
+        world.client(name=name)
+
+
+def test_secrets_that_are_none_are_refused_before_anything_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A line end stored a draw, and was called a service that does not answer."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    good, other = "0a" * 48, "0b" * 48
+    for given in ((good + "\n", other), (good, "é" * 96), (good.upper(), other), (good, good)):
+        with pytest.raises(InvalidParameter):
+            take_part(
+                small_task(),
+                1,
+                shuffler="https://x.example",
+                pass_secret=given[0],
+                invitation=given[1],
+            )
+    assert not (tmp_path / "state").exists()
+
+
+def test_a_relative_home_gives_each_folder_no_state_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
+    monkeypatch.setenv("HOME", "somewhere")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InvalidData, match="a home folder"):
+        OutcomeStore.of_user()
+    assert list(tmp_path.iterdir()) == []

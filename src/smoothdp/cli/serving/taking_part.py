@@ -87,5 +87,11 @@ def look_up(
         person=person,
     )
     click.echo(str(said))
+    if said is services.Standing.NOT_SENT:
+        click.echo(
+            f"That is what this account of this machine keeps of {person!r}: not of another "
+            "--person, of another device, or of a state that was cleared.",
+            err=True,
+        )
     if said is not services.Standing.INCLUDED:
         raise SystemExit(1)

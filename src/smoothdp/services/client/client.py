@@ -49,6 +49,9 @@ class Client:
         name: tells people of one store apart; it never leaves the device.
         clock: seconds since 1970; tells only which window it is.
         reach: called at the named points of `faults.CLIENT_POINTS`.
+
+    Raises:
+        InvalidParameter: a name that is no text.
     """
 
     def __init__(
@@ -62,7 +65,7 @@ class Client:
     ) -> None:
         self.task = task
         self._outcomes = outcomes
-        self._name = name
+        self._name = _person(name)
         self._clock = clock
         self._reach = reach
 
@@ -299,6 +302,17 @@ def checked_card(data: bytes, task: Task, window: int) -> SignedCard:
         ) from None
     check_card(signed, task=task, window=window)
     return signed
+
+
+def _person(name: str) -> str:
+    # From bytes of a terminal that are no text; None is equal to no row of SQL.
+    if not isinstance(name, str) or any("\ud800" <= letter <= "\udfff" for letter in name):
+        raise InvalidParameter(
+            expected="a person's name as text",
+            got="something else",
+            remedy="Give person= as text that can be written to a file",
+        )
+    return name
 
 
 def _window(window: int) -> int:

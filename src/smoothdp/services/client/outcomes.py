@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from smoothdp.errors import InvalidData
+from smoothdp.services.client.client_storage import ClientStorage
 from smoothdp.services.client.user_folder import client_folder
 from smoothdp.services.store.migrations import Schema
-from smoothdp.services.store.storage import Row, SqliteStorage
+from smoothdp.services.store.storage import Row
 
 OUTCOMES_FILE = "windows.sqlite"
 
@@ -129,7 +130,7 @@ class OutcomeStore:
     """
 
     def __init__(self, path: Path | str) -> None:
-        self._storage = SqliteStorage(path, _SCHEMA)
+        self._storage = ClientStorage(path, _SCHEMA)
         # The name of a new file is on disk with the folder alone.
         _sync(Path(path).parent)
         # Ends what a program that was stopped in between had begun to erase.

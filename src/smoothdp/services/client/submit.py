@@ -26,7 +26,10 @@ _GONE = 410
 _NEXT = "Take part in the next window"
 _CLOCK = "Set this machine's clock right, or wait for the window to begin"
 _ISSUER = {
-    401: "Ask who runs the analyser for an invitation of this task",
+    401: (
+        "Ask who runs the analyser for an invitation of this task. If this was your pass, the "
+        "issuer has seen it now: ask who runs the shuffler for another one"
+    ),
     404: "This window has no card, or another issuer serves the task; check the address",
     409: USED,
     410: f"The window is over. {_NEXT}",

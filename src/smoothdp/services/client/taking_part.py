@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from smoothdp.services.client.inclusion import (
 )
 from smoothdp.services.client.outcomes import SENT, OutcomeStore
 from smoothdp.services.client.submit import submit
+from smoothdp.services.formats.secrets import SECRET_DIGITS
 from smoothdp.services.formats.task import Task
 from smoothdp.services.wire.calls import ServiceError, ask, connect
 
@@ -72,7 +74,8 @@ def take_part(
     Raises:
         InvalidData: a datum outside the task's domain, a card or token that is not good, or a
             window more than the task's budget pays for.
-        InvalidParameter: an address that is none, or no invitation where the task has an issuer.
+        InvalidParameter: an address, a pass or an invitation that is none, one for both, or no
+            invitation where the task has an issuer.
         ServiceError: a service refused, or did not answer; calling again is safe.
 
     >>> import tempfile
@@ -93,6 +96,7 @@ who runs the analyser.
             got="none" if asked else "one",
             remedy="Give invitation=, from who runs the analyser" if asked else "Leave it out",
         )
+    _require_secrets(pass_secret, invitation)
     with ExitStack() as stack:
         to_shuffler = stack.enter_context(connect(shuffler))
         to_caches = [stack.enter_context(connect(url)) for url in caches]
@@ -123,6 +127,23 @@ who runs the analyser.
         before = kept is not None and kept.state == SENT
         send(window=window)
     return TakenPart(window, before, begun=kept is not None and not before)
+
+
+def _require_secrets(pass_secret: str, invitation: str) -> None:
+    """Refuse, before anything is stored or sent, what is no secret of a person."""
+    for name, secret in (("pass", pass_secret), ("invitation", invitation or pass_secret)):
+        if not (isinstance(secret, str) and re.fullmatch(f"[0-9a-f]{{{SECRET_DIGITS}}}", secret)):
+            raise InvalidParameter(
+                expected=f"{name} of {SECRET_DIGITS} digits, 0 to 9 and a to f",
+                got="something else",
+                remedy="Give it as it was handed out, without a space or an end of line",
+            )
+    if pass_secret == invitation:
+        raise InvalidParameter(
+            expected="a pass and an invitation, which differ",
+            got="one for both",
+            remedy="Ask who runs the other side for its own",
+        )
 
 
 def look_up_report(
