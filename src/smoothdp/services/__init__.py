@@ -18,7 +18,7 @@ except ImportError:
 
 from smoothdp.services.analyzer.analyzer_party import AnalyzerParty
 from smoothdp.services.check import check_party
-from smoothdp.services.client.collector import fetch_result, read_collector
+from smoothdp.services.client.collector import WindowRefused, fetch_result, read_collector
 from smoothdp.services.client.inclusion import Standing
 from smoothdp.services.client.personal_secret import read_personal_secret
 from smoothdp.services.client.taking_part import TakenPart, look_up_report, take_part
@@ -55,6 +55,7 @@ __all__ = [
     "TakenPart",
     "Task",
     "Trust",
+    "WindowRefused",
     "agree_on_one_host",
     "agree_on_task",
     "check_party",

@@ -71,7 +71,8 @@ def results(window: int, collector: Path, analyzer: str, wait: float, signed: Pa
     """Print the result of WINDOW as JSON; without one say why there is none, and exit 3.
 
     With --signed it is written to a file as the analyser signed it, too: what smoothdp look-up
-    reads, and what the poll page shows.
+    reads, and what the poll page shows. So is what it signed of a window that it refused for good,
+    in which people look up their reports as well.
 
     With --wait, an analyser that does not answer, or answers with an error of its own, is asked
     again until the wait is over.
@@ -95,6 +96,9 @@ def results(window: int, collector: Path, analyzer: str, wait: float, signed: Pa
                 trouble = None
                 if result is not None:
                     break
+            except services.WindowRefused as error:
+                _write(signed, error.signed.encode())
+                raise
             except services.ServiceError as error:
                 # No answer, or one that says that the service has a problem: it may pass.
                 if statuses and statuses[-1] < 500:
@@ -112,7 +116,11 @@ def results(window: int, collector: Path, analyzer: str, wait: float, signed: Pa
         why = services.missing_sentence(task, window, state=state, now=time.time())
         click.echo(why, err=True)
         raise SystemExit(3)
-    if signed is not None:
-        with whole_file(signed) as partial:
-            partial.write_bytes(result.encode())
+    _write(signed, result.encode())
     click.echo(json.dumps(result.document, indent=2))
+
+
+def _write(file: Path | None, signed: bytes) -> None:
+    if file is not None:
+        with whole_file(file) as partial:
+            partial.write_bytes(signed)

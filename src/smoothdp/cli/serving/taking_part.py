@@ -48,6 +48,12 @@ def take_part(
             "another person answers, give --person.",
             err=True,
         )
+    if part.begun:
+        click.echo(
+            f"What was drawn before in window {part.window} was sent, not a DATUM of now. If "
+            "another person answers, give --person.",
+            err=True,
+        )
     click.echo(f"Accepted for window {part.window}.")
 
 
@@ -81,5 +87,11 @@ def look_up(
         person=person,
     )
     click.echo(str(said))
+    if said is services.Standing.NOT_SENT:
+        click.echo(
+            f"That is what this account of this machine keeps of {person!r}: not of another "
+            "--person, of another device, or of a state that was cleared.",
+            err=True,
+        )
     if said is not services.Standing.INCLUDED:
         raise SystemExit(1)

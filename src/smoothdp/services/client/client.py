@@ -17,6 +17,7 @@ from smoothdp.services.client.outcomes import (
     FINAL,
     SENT,
     Kept,
+    KnownTask,
     OutcomeStore,
 )
 from smoothdp.services.faults import Reach, pass_by
@@ -48,6 +49,9 @@ class Client:
         name: tells people of one store apart; it never leaves the device.
         clock: seconds since 1970; tells only which window it is.
         reach: called at the named points of `faults.CLIENT_POINTS`.
+
+    Raises:
+        InvalidParameter: a name that is no text.
     """
 
     def __init__(
@@ -61,7 +65,7 @@ class Client:
     ) -> None:
         self.task = task
         self._outcomes = outcomes
-        self._name = name
+        self._name = _person(name)
         self._clock = clock
         self._reach = reach
 
@@ -98,6 +102,7 @@ class Client:
         signed = checked_card(card, self.task, window)
         digest = signed.card.digest
         slots = self._draw(datum, signed.card)
+        self._know_task()
         self._outcomes.keep_card(*row[:2], digest=digest, signed=card)
         self._reach("client: before the draw is stored")
         is_final = self.task.issuer is None
@@ -178,18 +183,11 @@ class Client:
     def settle(self) -> int:
         """Put marks in the place of the reports of windows that are over; return how many.
 
-        That is the end of the window and its grace, by this machine's clock, for all names.
+        That is the end of the window and its grace, by this machine's clock, for all names, and
+        for all tasks of this store: this one may be the only one that still runs.
         """
-        task = self.task
-        first_live = int((self._clock() - task.grace_seconds) // task.window_seconds)
-        done = self._outcomes.live_before(task.task_id, first_live)
-        for window, name in done:
-            kept = self._outcomes.get(task.task_id, window, name)
-            assert kept is not None
-            marks = own_marks(kept, signed=task.signed)
-            self._outcomes.keep_marks(task.task_id, window, name, b"".join(marks))
-        self._outcomes.forget_before(task.task_id, first_live)
-        return len(done)
+        self._know_task()
+        return sum(self._settle(task) for task in self._outcomes.tasks())
 
     def spent(self) -> list[int]:
         """Return the windows that this person answered, if the task's budget pays for no more.
@@ -208,6 +206,23 @@ class Client:
         self._outcomes.keep_destroyed(self.task.task_id, _window(window), self._name)
 
     # ---- what the steps are made of
+
+    def _know_task(self) -> None:
+        task = self.task
+        self._outcomes.keep_task(
+            KnownTask(task.task_id, task.window_seconds, task.grace_seconds, task.signed)
+        )
+
+    def _settle(self, task: KnownTask) -> int:
+        first_live = int((self._clock() - task.grace_seconds) // task.window_seconds)
+        done = self._outcomes.live_before(task.task_id, first_live)
+        for window, name in done:
+            kept = self._outcomes.get(task.task_id, window, name)
+            assert kept is not None
+            marks = own_marks(kept, signed=task.signed)
+            self._outcomes.keep_marks(task.task_id, window, name, b"".join(marks))
+        self._outcomes.forget_before(task.task_id, first_live)
+        return len(done)
 
     def _draw(self, datum: Any, card: Card) -> tuple[bytes, ...]:
         """Return sealed slots: the one place where a client randomises or seals a slot."""
@@ -287,6 +302,17 @@ def checked_card(data: bytes, task: Task, window: int) -> SignedCard:
         ) from None
     check_card(signed, task=task, window=window)
     return signed
+
+
+def _person(name: str) -> str:
+    # From bytes of a terminal that are no text; None is equal to no row of SQL.
+    if not isinstance(name, str) or any("\ud800" <= letter <= "\udfff" for letter in name):
+        raise InvalidParameter(
+            expected="a person's name as text",
+            got="something else",
+            remedy="Give person= as text that can be written to a file",
+        )
+    return name
 
 
 def _window(window: int) -> int:

@@ -14,6 +14,16 @@ from smoothdp.services.wire.calls import ServiceError, ask, shown_words
 from smoothdp.services.wire.key_files import SECRETS_FILE, read_secret
 
 
+class WindowRefused(ServiceError):
+    """The analyser signed that it releases nothing of a window.
+
+    Attributes:
+        signed: what it signed: the reason, and the evidence in which people look up their reports.
+    """
+
+    signed: SignedResult
+
+
 def read_collector(directory: Path) -> tuple[Task, str]:
     """Return the task and the token of the collector whose directory it is.
 
@@ -42,6 +52,7 @@ def fetch_result(
     whatever else the other end wrote.
 
     Raises:
+        WindowRefused: nothing of the window will be released; what was signed of that is with it.
         ServiceError: it was refused, and why; or it was not signed by the task's analyser.
 
     >>> from types import SimpleNamespace
@@ -60,9 +71,14 @@ def fetch_result(
         if answer.status == 200:
             return signed, ""
         why = str(signed.document.get("reason"))
-        got = f"a window that was refused for good: {shown_words(why)}"
-        remedy = "Nothing of this window will be released"
-    elif answer.status == 401:
+        refusal = WindowRefused(
+            expected=f"{expected} of window {window}",
+            got=f"a window that was refused for good: {shown_words(why)}",
+            remedy="Nothing of this window will be released",
+        )
+        refusal.signed = signed
+        raise refusal
+    if answer.status == 401:
         got, remedy = "401, the token was refused", "Give the directory of this task's collector"
     elif answer.status == 404:
         got, remedy = "404, a task that it does not know", "Check the address of the analyser"

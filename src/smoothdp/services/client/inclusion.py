@@ -75,13 +75,11 @@ def look_up(task: Task, window: int, kept: Kept | None, *, result: bytes, marks:
     """
     said = read_evidence(task, window, result)
     header = said.header
+    known = standing_without_marks(task, kept, said)
+    if known is not None:
+        return known
+    assert kept is not None
     own = own_marks(kept, signed=task.signed)
-    if kept is None or not own:
-        return Standing.NOT_SENT
-    if {said.card_digest, header.card_digest} != {kept.card_digest}:
-        return Standing.OTHER_CARD
-    if said.marks_sha256 != header.marks_sha256:
-        return Standing.DENIED
     try:
         file = MarksFile.decode(marks)
     except DecodeError:
@@ -91,14 +89,32 @@ def look_up(task: Task, window: int, kept: Kept | None, *, result: bytes, marks:
         or file.card_digest != kept.card_digest
     ):
         raise _not_good("the marks file whose hash both services signed", "another file")
-    if kept.state == DESTROYED:
-        return Standing.DESTROYED
     found = [mark in file for mark in own]
     if all(found):
         return Standing.INCLUDED
     if any(found):
         return Standing.IN_PART
     return Standing.LEFT_OUT if kept.acknowledged else Standing.NOT_THERE
+
+
+def standing_without_marks(task: Task, kept: Kept | None, said: Evidence) -> Standing | None:
+    """Return what is said by what both services signed alone, or None.
+
+    A shuffler that withholds the marks file, as it does where it said that there is no batch, does
+    not withhold that.
+
+    Args:
+        task: what the user agreed to.
+        kept: what the client stored for the window.
+        said: what both services signed.
+    """
+    if kept is None or not own_marks(kept, signed=task.signed):
+        return Standing.NOT_SENT
+    if {said.card_digest, said.header.card_digest} != {kept.card_digest}:
+        return Standing.OTHER_CARD
+    if said.marks_sha256 != said.header.marks_sha256:
+        return Standing.DENIED
+    return Standing.DESTROYED if kept.state == DESTROYED else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from smoothdp.errors import InvalidData
+from smoothdp.services.client.client_storage import ClientStorage
 from smoothdp.services.client.user_folder import client_folder
 from smoothdp.services.store.migrations import Schema
-from smoothdp.services.store.storage import Row, SqliteStorage
+from smoothdp.services.store.storage import Row
 
 OUTCOMES_FILE = "windows.sqlite"
 
@@ -46,11 +47,32 @@ CREATE TABLE IF NOT EXISTS outcome (
   report BLOB, marks BLOB, state TEXT NOT NULL,
   PRIMARY KEY (task_id, window, name)) WITHOUT ROWID;
 """
-_SCHEMA = Schema((_FIRST,))
+_TASKS = """
+CREATE TABLE task (
+  task_id BLOB PRIMARY KEY, window_seconds INTEGER NOT NULL, grace_seconds INTEGER NOT NULL,
+  signed INTEGER NOT NULL) WITHOUT ROWID;
+"""
+_SCHEMA = Schema((_FIRST, _TASKS))
 _KEY = "task_id = ? AND window = ? AND name = ?"
 _COUNTED = (DRAWN, FINAL, SENT, ANSWERED, UNSURE)
 """States of a report that the analyser has seen, or may see: the budget of a task pays for them."""
 _KEPT = "card_digest, slots, seed, report, marks, state"
+
+
+@dataclass(frozen=True, slots=True)
+class KnownTask:
+    """What tells when a window of a task is over, and how its reports are read.
+
+    Attributes:
+        task_id: of the task.
+        window_seconds, grace_seconds: as in the task.
+        signed: whether slots carry signatures.
+    """
+
+    task_id: bytes
+    window_seconds: int
+    grace_seconds: int
+    signed: bool
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -108,7 +130,7 @@ class OutcomeStore:
     """
 
     def __init__(self, path: Path | str) -> None:
-        self._storage = SqliteStorage(path, _SCHEMA)
+        self._storage = ClientStorage(path, _SCHEMA)
         # The name of a new file is on disk with the folder alone.
         _sync(Path(path).parent)
         # Ends what a program that was stopped in between had begun to erase.
@@ -125,6 +147,21 @@ class OutcomeStore:
             InvalidData: a folder that cannot be made, or is somebody else's.
         """
         return cls(client_folder() / OUTCOMES_FILE)
+
+    def keep_task(self, task: KnownTask) -> None:
+        """Keep when windows of a task are over: its reports are erased whatever task runs then."""
+        if task in self.tasks():
+            return
+        values = (task.task_id, task.window_seconds, task.grace_seconds, int(task.signed))
+        with self._storage.transaction() as change:
+            change.change("INSERT OR IGNORE INTO task VALUES (?, ?, ?, ?)", values)
+
+    def tasks(self) -> list[KnownTask]:
+        """Return all tasks of which there may be rows."""
+        rows = self._storage.read(
+            "SELECT task_id, window_seconds, grace_seconds, signed FROM task ORDER BY task_id"
+        )
+        return [KnownTask(bytes(row[0]), int(row[1]), int(row[2]), bool(row[3])) for row in rows]
 
     def card(self, task_id: bytes, window: int) -> bytes | None:
         """Return the signed card of a window that was stored, or None."""
@@ -234,8 +271,9 @@ class OutcomeStore:
         self._storage.forget()
 
     def keep_sent(self, task_id: bytes, window: int, name: str) -> None:
-        """Keep that the shuffler has the report."""
-        self._change(task_id, window, name, FINAL, state=SENT)
+        """Keep that the shuffler has the report, also if its word came after the window's end."""
+        for before, after in ((FINAL, SENT), (UNSURE, ANSWERED)):
+            self._change(task_id, window, name, before, state=after)
 
     def live_before(self, task_id: bytes, window: int) -> list[tuple[int, str]]:
         """Return the windows before one, with names, whose reports are not destroyed yet."""

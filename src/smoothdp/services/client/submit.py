@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -27,7 +26,10 @@ _GONE = 410
 _NEXT = "Take part in the next window"
 _CLOCK = "Set this machine's clock right, or wait for the window to begin"
 _ISSUER = {
-    401: "Ask who runs the analyser for an invitation of this task",
+    401: (
+        "Ask who runs the analyser for an invitation of this task. If this was your pass, the "
+        "issuer has seen it now: ask who runs the shuffler for another one"
+    ),
     404: "This window has no card, or another issuer serves the task; check the address",
     409: USED,
     410: f"The window is over. {_NEXT}",
@@ -92,7 +94,6 @@ def submit(
             got="none",
             remedy=f"Connect to {task.issuer.url}",
         )
-    path = f"{task.task_id.hex()}/{at}"
     kept = client.kept(at)
     if kept is None:
         _ask_what_was_destroyed(client, shuffler)
@@ -101,38 +102,20 @@ def submit(
         kept = client.take_part(datum, card=card, window=at)
     if kept.state == DRAWN:
         assert issuer is not None
-        request = client.token_request(at)
-        tokens = _until_answered(
-            lambda: ask(
-                *(issuer, "POST", f"/v2/tokens/{path}"),
-                token=invitation,
-                body=request,
-                media_type=TOKEN_REQUESTS,
-            ),
-            wanted=200,
-            expected="the issuer to answer",
-            remedies=_ISSUER,
-            attempts=attempts,
-            pause=pause,
-        )
-        client.finish(at, tokens.body)
+        try:
+            _get_tokens(client, at, issuer, invitation, attempts=attempts, pause=pause)
+        except SmoothdpError:
+            # Another program of this person may have gone on with the row meanwhile.
+            if not _is_in(client, at, FINAL, SENT):
+                raise
         kept = client.kept(at)
         assert kept is not None
     if kept.state == FINAL:
-        _until_answered(
-            lambda: ask(
-                *(shuffler, "POST", f"/v2/reports/{path}"),
-                token=pass_secret,
-                body=client.sealed_report(at),
-                media_type=SEALED_REPORT,
-            ),
-            wanted=202,
-            expected="the shuffler to take the report",
-            remedies=_SHUFFLER,
-            attempts=attempts,
-            pause=pause,
-        )
-        client.accepted(at)
+        try:
+            _hand_in(client, at, shuffler, pass_secret, attempts=attempts, pause=pause)
+        except SmoothdpError:
+            if not _is_in(client, at, SENT):
+                raise
     elif kept.state != SENT:
         ended = kept.state == ENDED
         raise InvalidData(
@@ -143,6 +126,62 @@ def submit(
     return at
 
 
+def _is_in(client: Client, window: int, *states: str) -> bool:
+    kept = client.kept(window)
+    return kept is not None and kept.state in states
+
+
+def _get_tokens(
+    client: Client,
+    window: int,
+    issuer: httpx.Client,
+    invitation: str,
+    *,
+    attempts: int,
+    pause: Pause,
+) -> None:
+    request = client.token_request(window)
+    tokens = _until_answered(
+        lambda: ask(
+            *(issuer, "POST", f"/v2/tokens/{client.task.task_id.hex()}/{window}"),
+            token=invitation,
+            body=request,
+            media_type=TOKEN_REQUESTS,
+        ),
+        wanted=200,
+        expected="the issuer to answer",
+        remedies=_ISSUER,
+        attempts=attempts,
+        pause=pause,
+    )
+    client.finish(window, tokens.body)
+
+
+def _hand_in(
+    client: Client,
+    window: int,
+    shuffler: httpx.Client,
+    pass_secret: str,
+    *,
+    attempts: int,
+    pause: Pause,
+) -> None:
+    _until_answered(
+        lambda: ask(
+            *(shuffler, "POST", f"/v2/reports/{client.task.task_id.hex()}/{window}"),
+            token=pass_secret,
+            body=client.sealed_report(window),
+            media_type=SEALED_REPORT,
+        ),
+        wanted=202,
+        expected="the shuffler to take the report",
+        remedies=_SHUFFLER,
+        attempts=attempts,
+        pause=pause,
+    )
+    client.accepted(window)
+
+
 def _ask_what_was_destroyed(client: Client, shuffler: httpx.Client) -> None:
     """Where the budget pays for no more, ask the shuffler which windows had too few people.
 
@@ -150,9 +189,14 @@ def _ask_what_was_destroyed(client: Client, shuffler: httpx.Client) -> None:
     """
     for window in client.spent():
         path = f"/v2/tasks/{client.task.task_id.hex()}/marks/{window}"
-        with suppress(ServiceError):
+        try:
             if ask(shuffler, "HEAD", path).status == _GONE:
                 client.destroyed(window)
+        except Unreachable:
+            # Not once more for each window of a long budget.
+            return
+        except ServiceError:
+            continue
 
 
 def fetch_card(

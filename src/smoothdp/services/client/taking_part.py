@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from smoothdp.errors import InvalidParameter
+from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.services.client.client import Client
-from smoothdp.services.client.inclusion import Standing, look_up, read_evidence
+from smoothdp.services.client.inclusion import (
+    Evidence,
+    Standing,
+    look_up,
+    read_evidence,
+    standing_without_marks,
+)
 from smoothdp.services.client.outcomes import SENT, OutcomeStore
 from smoothdp.services.client.submit import submit
+from smoothdp.services.formats.secrets import SECRET_DIGITS
 from smoothdp.services.formats.task import Task
 from smoothdp.services.wire.calls import ServiceError, ask, connect
 
@@ -24,6 +32,8 @@ class TakenPart:
     Attributes:
         window: the window.
         before: whether the shuffler had said before that it has the report: nothing was sent now.
+        begun: whether a report was drawn before that had not arrived: it was sent now, whatever the
+            datum of now is, and whoever gave it.
 
     >>> TakenPart(7, before=False).window
     7
@@ -31,6 +41,7 @@ class TakenPart:
 
     window: int
     before: bool
+    begun: bool = False
 
 
 def take_part(
@@ -63,7 +74,8 @@ def take_part(
     Raises:
         InvalidData: a datum outside the task's domain, a card or token that is not good, or a
             window more than the task's budget pays for.
-        InvalidParameter: an address that is none, or no invitation where the task has an issuer.
+        InvalidParameter: an address, a pass or an invitation that is none, one for both, or no
+            invitation where the task has an issuer.
         ServiceError: a service refused, or did not answer; calling again is safe.
 
     >>> import tempfile
@@ -84,6 +96,7 @@ who runs the analyser.
             got="none" if asked else "one",
             remedy="Give invitation=, from who runs the analyser" if asked else "Leave it out",
         )
+    _require_secrets(pass_secret, invitation)
     with ExitStack() as stack:
         to_shuffler = stack.enter_context(connect(shuffler))
         to_caches = [stack.enter_context(connect(url)) for url in caches]
@@ -105,14 +118,32 @@ who runs the analyser.
             caches=to_caches,
         )
         for late in client.waiting():
-            # Its row decides what is sent; too late is no reason to miss the present window.
-            with suppress(ServiceError):
+            # Its row decides what is sent; too late is no reason to miss the present window, nor is
+            # that another program has just put marks in its place.
+            with suppress(ServiceError, InvalidData):
                 send(window=late, attempts=1)
         window = client.window_now()
         kept = client.kept(window)
         before = kept is not None and kept.state == SENT
         send(window=window)
-    return TakenPart(window, before)
+    return TakenPart(window, before, begun=kept is not None and not before)
+
+
+def _require_secrets(pass_secret: str, invitation: str) -> None:
+    """Refuse, before anything is stored or sent, what is no secret of a person."""
+    for name, secret in (("pass", pass_secret), ("invitation", invitation or pass_secret)):
+        if not (isinstance(secret, str) and re.fullmatch(f"[0-9a-f]{{{SECRET_DIGITS}}}", secret)):
+            raise InvalidParameter(
+                expected=f"{name} of {SECRET_DIGITS} digits, 0 to 9 and a to f",
+                got="something else",
+                remedy="Give it as it was handed out, without a space or an end of line",
+            )
+    if pass_secret == invitation:
+        raise InvalidParameter(
+            expected="a pass and an invitation, which differ",
+            got="one for both",
+            remedy="Ask who runs the other side for its own",
+        )
 
 
 def look_up_report(
@@ -166,14 +197,25 @@ document. Fetch it again; if that does not help, ask who runs the services.
         store.close()
     if marks is None:
         assert shuffler is not None
-        with connect(shuffler) as http:
-            path = f"/v2/tasks/{task.task_id.hex()}/marks/{window}"
-            answer = ask(http, "GET", path, most=said.marks_bytes)
-        if answer.status != 200:
-            raise ServiceError(
-                expected=f"the marks of window {window}",
-                got=answer.words(),
-                remedy="Ask who runs the shuffler, or give a copy of the file",
-            )
-        marks = answer.body
+        try:
+            # Asked for by everybody, also by those of whom it says nothing.
+            marks = _fetch_marks(shuffler, task, window, said)
+        except ServiceError:
+            known = standing_without_marks(task, kept, said)
+            if known is None:
+                raise
+            return known
     return look_up(task, window, kept, result=result, marks=marks)
+
+
+def _fetch_marks(shuffler: str, task: Task, window: int, said: Evidence) -> bytes:
+    with connect(shuffler) as http:
+        path = f"/v2/tasks/{task.task_id.hex()}/marks/{window}"
+        answer = ask(http, "GET", path, most=said.marks_bytes)
+    if answer.status != 200:
+        raise ServiceError(
+            expected=f"the marks of window {window}",
+            got=answer.words(),
+            remedy="Ask who runs the shuffler, or give a copy of the file",
+        )
+    return answer.body

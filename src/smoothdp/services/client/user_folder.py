@@ -15,7 +15,7 @@ def client_folder() -> Path:
     """Return ``$XDG_STATE_HOME/smoothdp/clients``, which its owner alone enters; made if not there.
 
     The default of the variable is ``~/.local/state``. A relative path in it is not used, as the
-    specification says: each folder would have a state of its own.
+    specification says: each folder would have a state of its own. So is a relative home folder.
 
     Source: XDG Base Directory Specification 0.8, state files.
 
@@ -25,9 +25,13 @@ def client_folder() -> Path:
     named = Path(os.environ.get(STATE_HOME, ""))
     try:
         home = named if named.is_absolute() else Path.home() / ".local" / "state"
+        if not home.is_absolute():
+            raise RuntimeError
     except RuntimeError:
         raise InvalidData(
-            expected="a home folder", got="none", remedy=f"Set {STATE_HOME} to a folder of yours"
+            expected="a home folder",
+            got="none, or a relative path",
+            remedy=f"Set {STATE_HOME} to a folder of yours",
         ) from None
     folder = home
     try:

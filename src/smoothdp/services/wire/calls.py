@@ -13,6 +13,7 @@ import httpx
 
 from smoothdp.errors import InvalidParameter, SmoothdpError
 from smoothdp.services.operations.tls import Trust
+from smoothdp.services.wire.deadline import deadline, whole_seconds
 
 _SECONDS = 30.0
 _MOST_ANSWER = 1 << 22
@@ -82,14 +83,23 @@ def ask(
     """Send a request and return the answer, read up to ``most`` bytes.
 
     Raises:
-        ServiceError: no answer, or one that is longer than anything that is meant.
+        ServiceError: no answer, none in time, or one that is longer than anything that is meant.
     """
     headers = {"authorization": f"Bearer {token}"} if token else {}
     if media_type:
         headers["content-type"] = media_type
     data = bytearray()
+    ends = deadline(http, whole_seconds(most + len(body)))
     try:
-        with http.stream(method, path, content=body or None, headers=headers) as answer:
+        with (
+            ends as end,
+            http.stream(
+                *(method, path),
+                content=body or None,
+                headers=headers,
+                extensions={"trace": end.trace},
+            ) as answer,
+        ):
             for chunk in answer.iter_bytes(1 << 16):
                 data += chunk
                 if len(data) > most:
@@ -98,6 +108,8 @@ def ask(
                         got="more",
                         remedy="Check the address",
                     )
+        if end.passed:
+            raise httpx.ReadTimeout("slow")
         return Answer(answer.status_code, bytes(data), _seconds(answer.headers))
     except httpx.DecodingError:
         raise ServiceError(
@@ -106,9 +118,10 @@ def ask(
             remedy="Check the address",
         ) from None
     except httpx.TransportError as error:
+        slow = "none in time" if end.passed else f"none ({type(error).__name__})"
         raise Unreachable(
             expected=f"an answer from {http.base_url}",
-            got=f"none ({type(error).__name__})",
+            got=slow,
             remedy="Check the address, and that the service runs there",
         ) from None
 
@@ -126,9 +139,12 @@ def connect(url: str, *, trust: Trust | None = None) -> httpx.Client:
         url: https, or http on this machine.
         trust: whose certificates to believe, and what to show; by default the usual ones.
 
+    Plain http goes to this machine itself, never through a proxy that the environment names: that
+    one would read passes and invitations. Through a proxy TLS goes from end to end.
+
     Raises:
         InvalidParameter: no http or https address; http to another machine, where tokens
-            would travel in the clear.
+            would travel in the clear; a proxy in the environment that cannot be used.
 
     >>> with connect("https://shuffler.example") as http:
     ...     str(http.base_url)
@@ -143,14 +159,15 @@ def connect(url: str, *, trust: Trust | None = None) -> httpx.Client:
     try:
         parts = urlsplit(url)
         good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-        good = good and url.isascii() and url.isprintable() and "@" not in parts.netloc
+        good = good and url.isascii() and url.isprintable() and not set(url) & set("?# ")
+        good = good and "@" not in parts.netloc
     except ValueError:
         good = False
     if not good:
         raise InvalidParameter(
             expected="an address such as https://shuffler.example",
             got=repr(url[:80]),
-            remedy="Write the address with its scheme and host, without a user name",
+            remedy="Write the address with its scheme and host, and no more than a path",
         )
     if parts.scheme == "http" and not is_loopback(parts.hostname or ""):
         raise InvalidParameter(
@@ -159,12 +176,23 @@ def connect(url: str, *, trust: Trust | None = None) -> httpx.Client:
             remedy="Use https: tokens would travel in the clear",
         )
     context = None if trust is None else trust.context()
-    return httpx.Client(
-        base_url=url,
-        verify=True if context is None else context,
-        timeout=_SECONDS,
-        headers={"user-agent": "-", "accept": "*/*", "accept-encoding": "identity"},
-    )
+    try:
+        http = httpx.Client(
+            base_url=url,
+            verify=True if context is None else context,
+            timeout=_SECONDS,
+            headers={"user-agent": "-", "accept": "*/*", "accept-encoding": "identity"},
+            trust_env=parts.scheme == "https",
+        )
+        _ = http.base_url.host  # reads an international name
+    except (ImportError, ValueError, httpx.InvalidURL):
+        # InvalidURL is of the address, or of a proxy.
+        raise InvalidParameter(
+            expected="an address, and a proxy, that can be called",
+            got=repr(url[:80]),
+            remedy="Check the address, and HTTPS_PROXY and ALL_PROXY in the environment",
+        ) from None
+    return http
 
 
 def is_loopback(host: str) -> bool:
