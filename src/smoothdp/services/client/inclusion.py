@@ -75,13 +75,9 @@ def look_up(task: Task, window: int, kept: Kept | None, *, result: bytes, marks:
     """
     said = read_evidence(task, window, result)
     header = said.header
-    own = own_marks(kept, signed=task.signed)
-    if kept is None or not own:
-        return Standing.NOT_SENT
-    if {said.card_digest, header.card_digest} != {kept.card_digest}:
-        return Standing.OTHER_CARD
-    if said.marks_sha256 != header.marks_sha256:
-        return Standing.DENIED
+    standing = said.standing(kept, signed=task.signed)
+    if kept is None or standing is not None:
+        return standing or Standing.NOT_SENT
     try:
         file = MarksFile.decode(marks)
     except DecodeError:
@@ -93,7 +89,7 @@ def look_up(task: Task, window: int, kept: Kept | None, *, result: bytes, marks:
         raise _not_good("the marks file whose hash both services signed", "another file")
     if kept.state == DESTROYED:
         return Standing.DESTROYED
-    found = [mark in file for mark in own]
+    found = [mark in file for mark in own_marks(kept, signed=task.signed)]
     if all(found):
         return Standing.INCLUDED
     if any(found):
@@ -119,6 +115,14 @@ class Evidence:
         """The length of the marks file that the shuffler signed."""
         start = MarksFile(self.card_digest, b"").encode()
         return len(start) + MARK_BYTES * self.header.slots
+
+    def standing(self, kept: Kept | None, *, signed: bool) -> Standing | None:
+        """Return what is said of a report without a look at the marks; None if they decide."""
+        if kept is None or not own_marks(kept, signed=signed):
+            return Standing.NOT_SENT
+        if {self.card_digest, self.header.card_digest} != {kept.card_digest}:
+            return Standing.OTHER_CARD
+        return Standing.DENIED if self.marks_sha256 != self.header.marks_sha256 else None
 
 
 def read_evidence(task: Task, window: int, result: bytes) -> Evidence:

@@ -10,7 +10,7 @@ from typing import Any
 
 from smoothdp.errors import InvalidParameter
 from smoothdp.services.client.client import Client
-from smoothdp.services.client.inclusion import Standing, look_up, read_evidence
+from smoothdp.services.client.inclusion import Evidence, Standing, look_up, read_evidence
 from smoothdp.services.client.outcomes import SENT, OutcomeStore
 from smoothdp.services.client.submit import submit
 from smoothdp.services.formats.task import Task
@@ -63,7 +63,8 @@ def take_part(
     Raises:
         InvalidData: a datum outside the task's domain, a card or token that is not good, or a
             window more than the task's budget pays for.
-        InvalidParameter: an address that is none, or no invitation where the task has an issuer.
+        InvalidParameter: an address that is none, no invitation where the task has an issuer, or
+            one that is the pass.
         ServiceError: a service refused, or did not answer; calling again is safe.
 
     >>> import tempfile
@@ -83,6 +84,13 @@ who runs the analyser.
             expected="an invitation" if asked else "no invitation: the task has no issuer",
             got="none" if asked else "one",
             remedy="Give invitation=, from who runs the analyser" if asked else "Leave it out",
+        )
+    if invitation and invitation.strip() == pass_secret.strip():
+        # The service of one must not see the other: it could send in this person's place.
+        raise InvalidParameter(
+            expected="a pass and an invitation, which come by two ways",
+            got="the same text twice",
+            remedy="Give pass_secret= from who runs the shuffler, invitation= from the analyser's",
         )
     with ExitStack() as stack:
         to_shuffler = stack.enter_context(connect(shuffler))
@@ -137,7 +145,7 @@ def look_up_report(
     Raises:
         InvalidData: a signature that is not good, or a marks file whose hash nobody signed.
         InvalidParameter: neither an address nor a file, or both.
-        ServiceError: no marks file at that address.
+        ServiceError: no marks file at that address, and nothing that was signed says it without.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -166,14 +174,25 @@ document. Fetch it again; if that does not help, ask who runs the services.
         store.close()
     if marks is None:
         assert shuffler is not None
-        with connect(shuffler) as http:
-            path = f"/v2/tasks/{task.task_id.hex()}/marks/{window}"
-            answer = ask(http, "GET", path, most=said.marks_bytes)
-        if answer.status != 200:
-            raise ServiceError(
-                expected=f"the marks of window {window}",
-                got=answer.words(),
-                remedy="Ask who runs the shuffler, or give a copy of the file",
-            )
-        marks = answer.body
+        try:
+            marks = _fetch_marks(task, window, shuffler, said)
+        except ServiceError:
+            # A shuffler that shows no marks does not hide what was signed.
+            standing = said.standing(kept, signed=task.signed)
+            if standing is None:
+                raise
+            return standing
     return look_up(task, window, kept, result=result, marks=marks)
+
+
+def _fetch_marks(task: Task, window: int, shuffler: str, said: Evidence) -> bytes:
+    with connect(shuffler) as http:
+        path = f"/v2/tasks/{task.task_id.hex()}/marks/{window}"
+        answer = ask(http, "GET", path, most=said.marks_bytes)
+    if answer.status != 200:
+        raise ServiceError(
+            expected=f"the marks of window {window}",
+            got=answer.words(),
+            remedy="Ask who runs the shuffler, or give a copy of the file",
+        )
+    return answer.body
