@@ -43,7 +43,12 @@ try {
       say("evaluated", { value: await page.evaluate(`(async () => { ${code} })()`) });
     }
   } else if (job.expect) {
-    await page.waitForFunction((w) => document.getElementById("status").textContent.includes(w), job.expect);
+    // What it says of an answer it says before it shows the form.
+    await page.waitForFunction((w) => {
+      const status = document.getElementById("status");
+      const isShown = status.className === "problem" || !document.getElementById("poll").hidden;
+      return status.textContent.includes(w) && isShown;
+    }, job.expect);
     say("status", { text: await page.textContent("#status"), form: await page.isVisible("#form"), result: await page.isVisible("#result") });
   } else {
     await page.waitForSelector("#form:visible");
