@@ -42,6 +42,12 @@ try {
       await page.reload();
       say("evaluated", { value: await page.evaluate(`(async () => { ${code} })()`) });
     }
+    if (job.tabs) {
+      const others = await Promise.all(job.tabs.map(() => context.newPage()));
+      await Promise.all(others.map((other) => other.goto(job.link)));
+      const said = others.map((other, at) => other.evaluate(`(async () => { ${job.tabs[at]} })()`));
+      say("evaluated", { value: await Promise.all(said) });
+    }
   } else if (job.expect) {
     // What it says of an answer it says before it shows the form.
     await page.waitForFunction((w) => {

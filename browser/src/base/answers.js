@@ -33,7 +33,7 @@ const PLAINLY = {
 const own = (url, fields) => fetch(url, fields);
 
 /** Status, body and Retry-After of an answer; throws Lost if there is none, and where it is too long. */
-export async function ask(url, fields, { fetcher = own, most = MOST_SHORT, silent = SILENT_SECONDS } = {}) {
+export async function ask(url, fields, { fetcher = own, most = MOST_SHORT } = {}) {
   const stop = new AbortController();
   let timer;
   const silence = new Promise((_, reject) => {
@@ -41,7 +41,7 @@ export async function ask(url, fields, { fetcher = own, most = MOST_SHORT, silen
   });
   const inTime = (made) => {
     clearTimeout(timer);
-    timer = setTimeout(() => stop.abort(), 1000 * silent);
+    timer = setTimeout(() => stop.abort(), 1000 * SILENT_SECONDS);
     return Promise.race([made, silence]);
   };
   try {

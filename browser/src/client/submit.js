@@ -65,11 +65,11 @@ export async function placeOf({ task, taskId, window, pass, invitation }) {
  */
 export async function submit({
   task, taskId, pass, invitation = "", datum, window, anotherPerson = false,
-  fetcher, silent, pause = wait, attempts = ATTEMPTS, seconds = () => Date.now() / 1000,
+  fetcher, pause = wait, attempts = ATTEMPTS, seconds = () => Date.now() / 1000,
 }) {
   const place = await placeOf({ task, taskId, window, pass, invitation });
   const poll = { task, place };
-  const sending = { fetcher, silent, pause, attempts };
+  const sending = { fetcher, pause, attempts };
   const issuer = task.issuer?.url.replace(/\/$/, "") ?? "";
   // With an issuer another invitation is another person, and it has one draw.
   const adopt = !isSignedTask(task) && !anotherPerson;
@@ -114,12 +114,12 @@ export async function submit({
  * Where the budget pays for no more, ask the shuffler which windows had too few people: no more
  * than whether there are marks, the same question for everybody.
  */
-async function askWhatWasDestroyed(task, place, { fetcher, silent }) {
+async function askWhatWasDestroyed(task, place, { fetcher }) {
   const windows = await outcomes.answeredIn(place);
   if (windows.length < paidWindows(task)) return;
   for (const window of windows) {
     const path = `/v2/tasks/${place.taskId}/marks/${window}`;
-    const answer = await ask(path, { method: "HEAD" }, { fetcher, silent }).catch(() => ({}));
+    const answer = await ask(path, { method: "HEAD" }, { fetcher }).catch(() => ({}));
     if (answer.status === GONE) await outcomes.keepDestroyed({ ...place, window });
   }
 }
@@ -147,11 +147,11 @@ const posted = (body, secret, kind) => ({
  *
  * What `make` throws is no lost answer: there was nothing to send.
  */
-async function untilAnswered(wanted, words, { fetcher, silent, pause, attempts }, make) {
+async function untilAnswered(wanted, words, { fetcher, pause, attempts }, make) {
   let waited = false;
   const once = async () => {
     const [url, fields] = await make();
-    return ask(url, fields, { fetcher, silent }).catch((error) => {
+    return ask(url, fields, { fetcher }).catch((error) => {
       if (!(error instanceof Lost)) throw error;
     });
   };

@@ -1,6 +1,6 @@
 /** The poll page: question, what is known about you, answer, result, whether yours is in it. */
 
-import { ask, documentOf, Lost, MOST_ANSWER, MOST_RESULTS } from "../base/answers.js";
+import { ask, documentOf, Lost, MOST_ANSWER, MOST_RESULTS, NO_DOCUMENT } from "../base/answers.js";
 import { settle } from "../client/client.js";
 import { lookUp, marksSize, NO_MARKS, readResult } from "../client/inclusion.js";
 import { DRAWN, find, FINAL, inWindow, isWaiting, NO_STORAGE, SENT } from "../client/outcomes.js";
@@ -63,9 +63,11 @@ function storage(scope) {
 async function prepare() {
   const taskId = location.pathname.split("/")[2] ?? "";
   const answer = await ask(`/v2/tasks/${taskId}`, {}, { most: MOST_ANSWER });
+  if (answer.status >= 500) throw new Lost();
   if (!answer.ok) throw new Error("There is no poll at this address.");
   const task = await readTask(answer.body, taskId);
   const about = documentOf(await ask(`/poll/${taskId}/about`));
+  if (typeof about?.question !== "string") throw new Error(NO_DOCUMENT);
   $("question").textContent = about.question;
   document.title = about.question;
   $("one-host").hidden = !about.one_host;
@@ -131,6 +133,8 @@ function showChoices(task) {
     const [low, high] = task.bounds;
     const [label, input] = ["label", "input"].map((name) => document.createElement(name));
     Object.assign(input, { id: "number", inputMode: "decimal", required: true, autocomplete: "off" });
+    // Some browsers send what they check to their maker.
+    input.spellcheck = false;
     label.htmlFor = input.id;
     label.textContent = `A number from ${low} to ${high}; one outside counts as the nearest end. `;
     choices.append(label, input);
@@ -171,10 +175,13 @@ async function send(poll) {
     const anotherPerson = $("another").checked;
     const again =
       !isSignedTask(poll.task) && !anotherPerson && (await isWaiting(await placeOf(who)));
-    await submit({ ...who, datum: datumOf(poll.task), anotherPerson });
+    const before = await submit({ ...who, datum: datumOf(poll.task), anotherPerson });
     const whose = again ? "The answer that was randomised here before, with another link," :
       "Your randomised answer";
-    tell(`${whose} has arrived. The result appears here when it is published.`, "done");
+    const arrived = before
+      ? "The answer that was randomised here before has arrived already: nothing was sent now."
+      : `${whose} has arrived.`;
+    tell(`${arrived} The result appears here when it is published.`, "done");
     $("form").hidden = true;
     // What was chosen and typed stays in no field.
     $("form").reset();

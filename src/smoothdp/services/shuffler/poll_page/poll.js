@@ -63,7 +63,7 @@
     cache: "no-store"
   };
   var own = (url, fields) => fetch(url, fields);
-  async function ask(url, fields, { fetcher = own, most = MOST_SHORT, silent = SILENT_SECONDS } = {}) {
+  async function ask(url, fields, { fetcher = own, most = MOST_SHORT } = {}) {
     const stop = new AbortController();
     let timer;
     const silence = new Promise((_, reject) => {
@@ -71,7 +71,7 @@
     });
     const inTime = (made) => {
       clearTimeout(timer);
-      timer = setTimeout(() => stop.abort(), 1e3 * silent);
+      timer = setTimeout(() => stop.abort(), 1e3 * SILENT_SECONDS);
       return Promise.race([made, silence]);
     };
     try {
@@ -4322,14 +4322,13 @@
     window,
     anotherPerson = false,
     fetcher,
-    silent,
     pause = wait,
     attempts = ATTEMPTS,
     seconds = () => Date.now() / 1e3
   }) {
     const place = await placeOf({ task, taskId, window, pass, invitation });
     const poll = { task, place };
-    const sending = { fetcher, silent, pause, attempts };
+    const sending = { fetcher, pause, attempts };
     const issuer = task.issuer?.url.replace(/\/$/, "") ?? "";
     const adopt = !isSignedTask(task) && !anotherPerson;
     await settle({ task, taskId, seconds: seconds() });
@@ -4365,12 +4364,12 @@
     await handIn({ ...report, place });
     return false;
   }
-  async function askWhatWasDestroyed(task, place, { fetcher, silent }) {
+  async function askWhatWasDestroyed(task, place, { fetcher }) {
     const windows = await answeredIn(place);
     if (windows.length < paidWindows(task)) return;
     for (const window of windows) {
       const path = `/v2/tasks/${place.taskId}/marks/${window}`;
-      const answer = await ask(path, { method: "HEAD" }, { fetcher, silent }).catch(() => ({}));
+      const answer = await ask(path, { method: "HEAD" }, { fetcher }).catch(() => ({}));
       if (answer.status === GONE2) await keepDestroyed({ ...place, window });
     }
   }
@@ -4389,11 +4388,11 @@
       "content-type": `application/vnd.esa.${kind}`
     }
   });
-  async function untilAnswered(wanted, words, { fetcher, silent, pause, attempts }, make2) {
+  async function untilAnswered(wanted, words, { fetcher, pause, attempts }, make2) {
     let waited = false;
     const once = async () => {
       const [url, fields] = await make2();
-      return ask(url, fields, { fetcher, silent }).catch((error) => {
+      return ask(url, fields, { fetcher }).catch((error) => {
         if (!(error instanceof Lost)) throw error;
       });
     };
@@ -4525,11 +4524,16 @@
       ],
       ["If the two services work together", together(task)],
       ["Who could invent participants", inventing(task)],
+      ["What your browser keeps", keeping(task)],
       [
         "What you must trust",
-        "Your device; and that the first service sent you this page unchanged. If you do not, use the command-line client instead: it sends exactly the same."
+        "Your device and its browser; and that the first service sent you this page unchanged, with terms that were agreed on: the page checks who signed the keys and the result, but does not compute that the noise keeps the promise. If you do not, use the command-line client instead: it sends exactly the same, computes that, and keeps its files better than a browser does."
       ]
     ];
+  }
+  function keeping(task) {
+    const forgotten = task.issuer ? "the issuer then refuses another answer in the same time, but this page no longer knows in how many times you answered" : "then another answer could be randomised and sent";
+    return `Your locked messages, before they are sent, and after that time marks of them: never your answer. What a browser has erased may stay on its disk for a while. A private window that is closed, and storage that is cleared, forget all of it: ${forgotten}.`;
   }
   var ASKED = " But its public side, the issuer, learns who holds your invitation, your network address, and when you ask it for the tokens that make your messages count; it does not see these messages.";
   var isFlipped = ({ protocol }) => protocol === "boolean_sum" || protocol === "real_sum";
@@ -4605,9 +4609,11 @@
   async function prepare() {
     const taskId = location.pathname.split("/")[2] ?? "";
     const answer = await ask(`/v2/tasks/${taskId}`, {}, { most: MOST_ANSWER });
+    if (answer.status >= 500) throw new Lost();
     if (!answer.ok) throw new Error("There is no poll at this address.");
     const task = await readTask(answer.body, taskId);
     const about = documentOf(await ask(`/poll/${taskId}/about`));
+    if (typeof about?.question !== "string") throw new Error(NO_DOCUMENT);
     $("question").textContent = about.question;
     document.title = about.question;
     $("one-host").hidden = !about.one_host;
@@ -4665,6 +4671,7 @@
       const [low, high] = task.bounds;
       const [label2, input] = ["label", "input"].map((name) => document.createElement(name));
       Object.assign(input, { id: "number", inputMode: "decimal", required: true, autocomplete: "off" });
+      input.spellcheck = false;
       label2.htmlFor = input.id;
       label2.textContent = `A number from ${low} to ${high}; one outside counts as the nearest end. `;
       choices.append(label2, input);
@@ -4699,9 +4706,10 @@
       const who = { ...poll, ...secrets(), window };
       const anotherPerson = $("another").checked;
       const again = !isSignedTask(poll.task) && !anotherPerson && await isWaiting(await placeOf(who));
-      await submit({ ...who, datum: datumOf(poll.task), anotherPerson });
+      const before = await submit({ ...who, datum: datumOf(poll.task), anotherPerson });
       const whose = again ? "The answer that was randomised here before, with another link," : "Your randomised answer";
-      tell(`${whose} has arrived. The result appears here when it is published.`, "done");
+      const arrived = before ? "The answer that was randomised here before has arrived already: nothing was sent now." : `${whose} has arrived.`;
+      tell(`${arrived} The result appears here when it is published.`, "done");
       $("form").hidden = true;
       $("form").reset();
     } catch (error) {
