@@ -5,6 +5,9 @@ import { plain } from "./outcomes.js";
 
 const SECRET = /^[0-9a-f]{96}$/;
 
+/** Whether something looks like a pass or an invitation. */
+export const isSecret = (typed) => SECRET.test(plain(typed));
+
 const malformed = (name, whose) =>
   `That is no ${name}: one is 96 digits and letters from a to f. Copy all of it, as the ` +
   `${whose} gave it to you. Nothing was sent.`;
@@ -16,8 +19,8 @@ export const ONE_FOR_BOTH =
 
 /** What is wrong with what a person typed, or an empty string. */
 export function problemOf(task, { pass, invitation }) {
-  if (!SECRET.test(plain(pass))) return malformed("pass", "first service");
+  if (!isSecret(pass)) return malformed("pass", "first service");
   if (!isSignedTask(task)) return "";
-  if (!SECRET.test(plain(invitation))) return malformed("invitation", "second service's side");
+  if (!isSecret(invitation)) return malformed("invitation", "second service's side");
   return plain(pass) === plain(invitation) ? ONE_FOR_BOTH : "";
 }

@@ -5,7 +5,7 @@ import { settle } from "../client/client.js";
 import { lookUp, marksSize, NO_MARKS, readResult } from "../client/inclusion.js";
 import { DRAWN, find, FINAL, inWindow, isWaiting, NO_STORAGE, SENT } from "../client/outcomes.js";
 import { isBinned, isNumber } from "../client/randomize.js";
-import { problemOf } from "../client/secrets.js";
+import { isSecret, problemOf } from "../client/secrets.js";
 import { OVER, placeOf, REFUSED, submit, WAITING } from "../client/submit.js";
 import { canCheck } from "../formats/signing.js";
 import { firstLive, isClosed, isSignedTask, readTask, windowAt } from "../formats/task.js";
@@ -81,7 +81,8 @@ async function prepare() {
   }
   showChoices(task);
   $("pass").value = location.hash.slice(1);
-  $("pass-row").hidden = Boolean($("pass").value);
+  // A link that lost its end on the way can be mended by hand.
+  $("pass-row").hidden = isSecret($("pass").value);
   $("invitation-row").hidden = !isSignedTask(task);
   $("invitation").required = isSignedTask(task);
   const poll = { task, taskId, said: new Map() };

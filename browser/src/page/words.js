@@ -13,8 +13,8 @@ export function privacyWords(task) {
     ["What happens on your device", randomising(task)],
     [
       "What the first service learns",
-      "Who holds your link, your network address, and when you answer. Not your answer: it " +
-        "receives locked messages that it cannot open, equally many and equally long whatever you " +
+      "Who holds your link, your network address, what your browser says of itself to every site, and " +
+        "when you answer. Not your answer: it receives locked messages that it cannot open, equally many and equally long whatever you " +
         "answer. It mixes them with those of everybody else, and waits until at least " +
         `${task.min_batch} people have answered; with fewer, all answers are destroyed.`,
     ],
@@ -58,8 +58,8 @@ function keeping(task) {
 }
 
 const ASKED =
-  " But its public side, the issuer, learns who holds your invitation, your network address, and " +
-  "when you ask it for the tokens that make your messages count; it does not see these messages.";
+  " But its public side, the issuer, learns who holds your invitation, your network address, what your " +
+  "browser says of itself to every site, and when you ask it for the tokens that make your messages count; it does not see these messages.";
 
 /** Protocols whose promise is proved against a service that takes reports apart. */
 const isFlipped = ({ protocol }) => protocol === "boolean_sum" || protocol === "real_sum";

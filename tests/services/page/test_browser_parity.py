@@ -5,10 +5,12 @@ Needs node, chromium and the packages of browser/; without them the run says wha
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
 
+from smoothdp.services.client.inclusion import Standing
 from smoothdp.services.demo.poll_demo import Poll, poll_on_loopback
 from tests.services.page.test_browser import (
     FEW,
@@ -174,6 +176,49 @@ def test_a_page_that_stays_open_erases_what_is_over(browser: str, poll: Poll) ->
     before, after = evaluated(browser, poll.link, code)
     assert before[0] == "final"
     assert after == ["marks of a report without an answer", None]
+
+
+def test_a_link_that_lost_its_end_is_mended_by_hand(browser: str, poll: Poll) -> None:
+    link, invitation = poll.invite()
+    pass_ = link.partition("#")[2]
+    code = f"""
+        const shown = [!$("pass-row").hidden, $("pass").value.length];
+        shown.push(await answer({invitation!r}), await answer({invitation!r}, {pass_!r}));
+        return shown;
+        """
+    found = evaluated(browser, link[:-3], SHOWN + code)
+    assert found[:2] == [True, 93]
+    assert found[2].startswith("That is no pass")
+    assert "has arrived" in found[3]
+
+
+def test_marks_that_are_not_shown_at_once_accuse_nobody_and_are_asked_for_again(
+    browser: str,
+) -> None:
+    with poll_on_loopback(**FEW) as poll:
+        code = f"""
+            const own = window.fetch;
+            let failing = 2;
+            window.fetch = (url, fields) => url.includes("/marks/") && failing-- > 0
+              ? Promise.resolve(new Response("", {{ status: 503 - 99 * failing }}))
+              : own(url, fields);
+            const said = [await answer({poll.invitation!r})];
+            while (said.length < 3) {{
+              await until(() => ![said.at(-1), ""].includes($("standing").textContent));
+              said.push($("standing").textContent);
+            }}
+            return said;
+            """
+        with driven(browser, link=poll.link, evaluate=SHOWN + code) as process:
+            until = time.monotonic() + 60
+            while poll.answered() <= len(FEW["made_up"]) and time.monotonic() < until:
+                time.sleep(0.05)
+            poll.close()
+            found = step(process, "evaluated")["value"]
+            step(process, "end")
+    assert "has arrived" in found[0]
+    assert found[1].startswith("The first service does not show the marks of this time now")
+    assert found[2] == Standing.INCLUDED
 
 
 HOSTILE = "<img src=x onerror='document.title=1'><script>document.title = 2</script>${1}{{1}}"

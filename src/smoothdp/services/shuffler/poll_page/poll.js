@@ -4259,12 +4259,13 @@
 
   // src/client/secrets.js
   var SECRET = /^[0-9a-f]{96}$/;
+  var isSecret = (typed) => SECRET.test(plain(typed));
   var malformed = (name, whose) => `That is no ${name}: one is 96 digits and letters from a to f. Copy all of it, as the ${whose} gave it to you. Nothing was sent.`;
   var ONE_FOR_BOTH = "Pass and invitation are the same here. They come by two ways, and the service of one must not see the other: type the invitation that the second service's side gave you. Nothing was sent.";
   function problemOf(task, { pass, invitation }) {
-    if (!SECRET.test(plain(pass))) return malformed("pass", "first service");
+    if (!isSecret(pass)) return malformed("pass", "first service");
     if (!isSignedTask(task)) return "";
-    if (!SECRET.test(plain(invitation))) return malformed("invitation", "second service's side");
+    if (!isSecret(invitation)) return malformed("invitation", "second service's side");
     return plain(pass) === plain(invitation) ? ONE_FOR_BOTH : "";
   }
 
@@ -4512,7 +4513,7 @@
       ["What happens on your device", randomising(task)],
       [
         "What the first service learns",
-        `Who holds your link, your network address, and when you answer. Not your answer: it receives locked messages that it cannot open, equally many and equally long whatever you answer. It mixes them with those of everybody else, and waits until at least ${task.min_batch} people have answered; with fewer, all answers are destroyed.`
+        `Who holds your link, your network address, what your browser says of itself to every site, and when you answer. Not your answer: it receives locked messages that it cannot open, equally many and equally long whatever you answer. It mixes them with those of everybody else, and waits until at least ${task.min_batch} people have answered; with fewer, all answers are destroyed.`
       ],
       [
         "What the second service learns",
@@ -4535,7 +4536,7 @@
     const forgotten = task.issuer ? "the issuer then refuses another answer in the same time, but this page no longer knows in how many times you answered" : "then another answer could be randomised and sent";
     return `Your locked messages, before they are sent, and after that time marks of them: never your answer. What a browser has erased may stay on its disk for a while. A private window that is closed, and storage that is cleared, forget all of it: ${forgotten}.`;
   }
-  var ASKED = " But its public side, the issuer, learns who holds your invitation, your network address, and when you ask it for the tokens that make your messages count; it does not see these messages.";
+  var ASKED = " But its public side, the issuer, learns who holds your invitation, your network address, what your browser says of itself to every site, and when you ask it for the tokens that make your messages count; it does not see these messages.";
   var isFlipped = ({ protocol }) => protocol === "boolean_sum" || protocol === "real_sum";
   function inventing(task) {
     const then = isFlipped(task) ? "With all others invented, only the dice of your own device would protect you." : "With all others invented, hardly anything would protect you.";
@@ -4627,7 +4628,7 @@
     }
     showChoices(task);
     $("pass").value = location.hash.slice(1);
-    $("pass-row").hidden = Boolean($("pass").value);
+    $("pass-row").hidden = isSecret($("pass").value);
     $("invitation-row").hidden = !isSignedTask(task);
     $("invitation").required = isSignedTask(task);
     const poll = { task, taskId, said: /* @__PURE__ */ new Map() };
