@@ -42,8 +42,19 @@ try {
       await page.reload();
       say("evaluated", { value: await page.evaluate(`(async () => { ${code} })()`) });
     }
+    if (job.tabs) {
+      const others = await Promise.all(job.tabs.map(() => context.newPage()));
+      await Promise.all(others.map((other) => other.goto(job.link)));
+      const said = others.map((other, at) => other.evaluate(`(async () => { ${job.tabs[at]} })()`));
+      say("evaluated", { value: await Promise.all(said) });
+    }
   } else if (job.expect) {
-    await page.waitForFunction((w) => document.getElementById("status").textContent.includes(w), job.expect);
+    // What it says of an answer it says before it shows the form.
+    await page.waitForFunction((w) => {
+      const status = document.getElementById("status");
+      const isShown = status.className === "problem" || !document.getElementById("poll").hidden;
+      return status.textContent.includes(w) && isShown;
+    }, job.expect);
     say("status", { text: await page.textContent("#status"), form: await page.isVisible("#form"), result: await page.isVisible("#result") });
   } else {
     await page.waitForSelector("#form:visible");

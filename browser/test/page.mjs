@@ -3,7 +3,7 @@
  *
  * IndexedDB is a stand-in with what the client uses of it: stored values are copies, one
  * transaction at a time, and it lasts over the loads of the page. The tests in a browser use
- * the real one.
+ * the real one. A test may hold it up before and after each transaction, by `atStep`.
  */
 
 import { readFileSync } from "node:fs";
@@ -52,6 +52,11 @@ class Transaction {
     if (this.pending || this.over) return;
     this.over = true;
     this.done();
+    this.tell();
+  }
+
+  async tell() {
+    await globalThis.atStep?.();
     this.oncomplete?.();
   }
 }
@@ -67,7 +72,8 @@ globalThis.indexedDB = {
         createObjectStore(name) { stored[name] = new Map(); },
       },
     };
-    setImmediate(() => {
+    setImmediate(async () => {
+      await globalThis.atStep?.();
       if (!stored.rows) made.onupgradeneeded();
       made.onsuccess?.();
     });

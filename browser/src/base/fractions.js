@@ -2,21 +2,22 @@
 
 const NUMBER = /^(-?)([0-9]{1,60})(?:\/([0-9]{1,60})|\.([0-9]{1,60}))?(?:[eE](-?[0-9]{1,3}))?$/;
 
+// What was typed is private: it is not repeated.
+const NOT_A_NUMBER =
+  "That is not a number. Write it in digits, with at most one point, such as 3.5. Nothing was sent.";
+
 export function fraction(words) {
   const found = NUMBER.exec(String(words).trim());
-  if (!found) throw notANumber(words);
+  if (!found) throw new Error(NOT_A_NUMBER);
   const [, sign, whole, below, decimals = "", power = "0"] = found;
   let numerator = BigInt(whole + decimals) * (sign ? -1n : 1n);
   let denominator = below === undefined ? 10n ** BigInt(decimals.length) : BigInt(below);
-  if (denominator === 0n) throw notANumber(words);
+  if (denominator === 0n) throw new Error(NOT_A_NUMBER);
   const shift = Number(power);
   if (shift >= 0) numerator *= 10n ** BigInt(shift);
   else denominator *= 10n ** BigInt(-shift);
   return [numerator, denominator];
 }
-
-const notANumber = (words) =>
-  new Error(`"${words}" is not a number. Write it in digits, with at most one point, such as 3.5.`);
 
 export const subtract = ([a, b], [c, d]) => [a * d - c * b, b * d];
 export const less = ([a, b], [c, d]) => a * d < c * b;

@@ -17,6 +17,10 @@ export const CLOCK =
   "That time is not the present one by the clock of this device. Nothing was sent. Set the clock " +
   "right, or load this page again.";
 
+export const GONE =
+  "What was kept of this answer is not there any more: its time is over by the clock of this device, " +
+  "or the storage of this page was cleared. Nothing was sent now.";
+
 /**
  * Check the card, randomise and seal a datum, and keep that; return the row that counts.
  *
@@ -51,8 +55,9 @@ export const finish = (poll, row, answer) =>
 
 /** The report sealed to the gateway key of its card: under a fresh seal each time. */
 export async function sealedReport({ place }) {
-  const { report } = await outcomes.find(place);
-  return sealReport(report, await openCard(await outcomes.cardOf(place)));
+  const { report } = (await outcomes.find(place)) ?? {};
+  if (!report) throw new Error(GONE);
+  return sealReport(report, await cardOf(place));
 }
 
 /** Put marks in the place of the reports of windows that are over, of all persons. */
@@ -70,9 +75,15 @@ export async function ownMarks(row, isSigned) {
   return joinedMarks(slotsOfReport(row.report, isSigned));
 }
 
+async function cardOf(place) {
+  const signed = await outcomes.cardOf(place);
+  if (!signed) throw new Error(GONE);
+  return openCard(signed);
+}
+
 async function drawn({ task, place }, { slots, seed }) {
   return {
-    card: await openCard(await outcomes.cardOf(place)),
+    card: await cardOf(place),
     issuerName: task.issuer.name,
     origin: task.origin,
     slots: split(slots, SLOT_BYTES),

@@ -5,7 +5,7 @@
  * shuffler signed its hash with the batch, the analyser with the result.
  */
 
-import { fromHex, same, text, toHex } from "../base/bytes.js";
+import { fromHex, same, text } from "../base/bytes.js";
 import { sha256 } from "../base/hashes.js";
 import { decodeMarks, holds, marksFileBytes, readHeader, splitMarks } from "../formats/marks.js";
 import { isSigned } from "../formats/signing.js";
@@ -43,6 +43,10 @@ const NOT_GOOD =
   "What is published is not what both services signed. Load the page again; if that does not " +
   "help, ask who runs the services.";
 
+export const NO_MARKS =
+  "The first service does not show the marks of this time now, in which this page looks for your report. " +
+  "It asks again; if that does not help, ask who runs that service.";
+
 /** The document of a result, if the task's analyser signed it and it is of this task. */
 export async function readResult({ task, taskId }, { result, signature }) {
   const hash = await sha256(text(result));
@@ -54,11 +58,13 @@ export async function readResult({ task, taskId }, { result, signature }) {
   return document;
 }
 
-/** The header that the shuffler signed, of a batch that the task may have. */
-async function headerOf(task, document) {
+/** What both services signed about a batch; throws where it is not there, or not good. */
+async function evidenceOf(task, document) {
   try {
+    const cardDigest = fromHex(document.card_digest);
+    const marksHash = fromHex(document.marks_sha256);
     const header = await readHeader(fromHex(document.batch_header), task.shuffler_sign_key);
-    if (header.slots <= task.slots * task.max_batch) return header;
+    if (header.slots <= task.slots * task.max_batch) return { cardDigest, marksHash, header };
   } catch {
     // Said below.
   }
@@ -67,24 +73,28 @@ async function headerOf(task, document) {
 
 /** How long the marks file is whose hash the shuffler signed. */
 export const marksSize = async ({ task }, document) =>
-  marksFileBytes((await headerOf(task, document)).slots);
+  marksFileBytes((await evidenceOf(task, document)).header.slots);
 
-/** What the marks of a window say of a row; throws where one of the signatures or hashes is not good. */
+/**
+ * What the marks of a window say of a row; throws where one of the signatures or hashes is not good.
+ *
+ * Without the file, which the shuffler may not show, what the signatures alone say; else NO_MARKS is thrown.
+ */
 export async function lookUp({ task }, row, document, marksFile) {
-  const [cardDigest, marksHash] = [document.card_digest, document.marks_sha256];
-  const header = await headerOf(task, document);
+  const { cardDigest, marksHash, header } = await evidenceOf(task, document);
   const own = splitMarks(await ownMarks(row, isSignedTask(task)));
   if (!own.length) return STANDING.NOT_SENT;
-  const kept = toHex(row.cardDigest);
-  if (cardDigest !== kept || toHex(header.cardDigest) !== kept) return STANDING.OTHER_CARD;
-  if (marksHash !== toHex(header.marksHash)) return STANDING.DENIED;
+  const kept = row.cardDigest;
+  if (!same(cardDigest, kept) || !same(header.cardDigest, kept)) return STANDING.OTHER_CARD;
+  if (!same(marksHash, header.marksHash)) return STANDING.DENIED;
+  if (!marksFile) throw new Error(NO_MARKS);
   let file;
   try {
     file = decodeMarks(marksFile);
   } catch {
     throw new Error(NOT_GOOD);
   }
-  if (!same(await sha256(marksFile), header.marksHash) || toHex(file.cardDigest) !== kept) {
+  if (!same(await sha256(marksFile), header.marksHash) || !same(file.cardDigest, kept)) {
     throw new Error(NOT_GOOD);
   }
   if (row.state === DESTROYED) return STANDING.DESTROYED;

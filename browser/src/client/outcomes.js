@@ -3,7 +3,8 @@
  *
  * The row is on disk before the first byte leaves, and no retry draws again. It never holds the
  * datum, what it was randomised to, or an ephemeral key. A person is the hash of the invitation;
- * without an issuer, of the pass: several may share a browser.
+ * without an issuer, of the pass: several may share a browser. With an issuer the hash of the pass
+ * is kept too: a new invitation in each window, which one side makes alone, is no new budget.
  */
 
 import { compare, same, text, toHex } from "../base/bytes.js";
@@ -122,10 +123,15 @@ export const find = (place) => inStore((rows) => request(rows.get(keyOf(place)))
 export const inWindow = (place) =>
   inStore(async (rows) => (await ofWindow(rows, place)).map(([, row]) => row));
 
-async function counted(rows, { taskId, window, who }) {
-  const found = await entries(rows, allBefore(taskId, WINDOWS));
-  const own = found.filter(([key, { state }]) => key[2] === who && COUNTED.includes(state));
-  return own.map(([key]) => key[1]).filter((other) => other !== window);
+/** Whether a row is of the person of a place: by name, or by the pass that it was made with. */
+const isOf = ({ who, pass }, [key, row]) => key[2] === who || Boolean(pass && row.pass === pass);
+
+async function counted(rows, place) {
+  const found = await entries(rows, allBefore(place.taskId, WINDOWS));
+  const own = found.filter((one) => isOf(place, one) && COUNTED.includes(one[1].state));
+  const windows = new Set(own.map(([key]) => key[1]));
+  windows.delete(place.window);
+  return [...windows];
 }
 
 /** The other windows in which an answer of a person is, or may be, with the services. */
@@ -164,18 +170,21 @@ export const keep = (place, fresh, { adopt = false, most = 0 } = {}) =>
     if (seen && !same(seen.digest, fresh.row.cardDigest)) throw new Refused(OTHER_CARD);
     // A clock that was ahead for a while had it forgotten: then it is the same one again.
     if (!seen?.signed) await request(cards.put({ digest: fresh.row.cardDigest, signed: fresh.signed }, at));
-    await request(rows.put(fresh.row, key));
-    return fresh.row;
+    const row = place.pass ? { ...fresh.row, pass: place.pass } : fresh.row;
+    await request(rows.put(row, key));
+    return row;
   });
 
-/** Change a row that is in a state; in another state it stays as it is. */
+/** Change a row that is in a state; in another state it stays. All that is not named is erased. */
+async function changed(rows, key, before, made) {
+  const row = await request(rows.get(key));
+  if (row?.state !== before) return;
+  const { cardDigest, pass } = row;
+  await request(rows.put({ cardDigest, ...(pass && { pass }), ...made(row) }, key));
+}
+
 const change = (place, before, made) =>
-  inStore(async (rows) => {
-    const row = await request(rows.get(keyOf(place)));
-    if (row?.state !== before) return;
-    const { cardDigest } = row;
-    await request(rows.put({ cardDigest, ...made }, keyOf(place)));
-  });
+  inStore((rows) => changed(rows, keyOf(place), before, () => made));
 
 /** Keep the report and erase slots and seed, in one transaction. */
 export const keepReport = (place, report) => change(place, DRAWN, { state: FINAL, report });
@@ -218,11 +227,15 @@ export async function keepMarks([taskId, window, who], marks) {
   }
 }
 
-/** Keep that the shuffler destroyed the reports of a window that is over. */
-export async function keepDestroyed(place) {
-  const { marks } = (await find(place)) ?? {};
-  for (const before of [ANSWERED, UNSURE]) await change(place, before, { state: DESTROYED, marks });
-}
+/** Keep that the shuffler destroyed the reports of a window that is over, also of this pass. */
+export const keepDestroyed = (place) =>
+  inStore(async (rows) => {
+    const own = (await ofWindow(rows, place)).filter((one) => isOf(place, one));
+    for (const [key, { state }] of own) {
+      if (![ANSWERED, UNSURE].includes(state)) continue;
+      await changed(rows, key, state, ({ marks }) => ({ state: DESTROYED, marks }));
+    }
+  });
 
 /** Delete the cards of windows before one; their digests stay: no window has a second card here. */
 export const forgetCards = (taskId, window) =>

@@ -1,6 +1,6 @@
 /** A report on its way: card, tokens, sealed report; every step again until it is done. */
 
-import { bytesOf, MOST_SHORT } from "../base/answers.js";
+import { ask, Lost } from "../base/answers.js";
 import { isSignedTask, paidWindows } from "../formats/task.js";
 import * as client from "./client.js";
 import * as outcomes from "./outcomes.js";
@@ -51,8 +51,9 @@ export const REFUSED =
 
 /** The place of a person's row: known by the invitation, without an issuer by the pass. */
 export async function placeOf({ task, taskId, window, pass, invitation }) {
-  const who = await outcomes.nameOf(isSignedTask(task) ? invitation : pass);
-  return { taskId, window, who };
+  const byPass = await outcomes.nameOf(pass);
+  if (!isSignedTask(task)) return { taskId, window, who: byPass };
+  return { taskId, window, who: await outcomes.nameOf(invitation), pass: byPass };
 }
 
 /**
@@ -64,7 +65,7 @@ export async function placeOf({ task, taskId, window, pass, invitation }) {
  */
 export async function submit({
   task, taskId, pass, invitation = "", datum, window, anotherPerson = false,
-  fetcher = ask, pause = wait, attempts = ATTEMPTS, seconds = () => Date.now() / 1000,
+  fetcher, pause = wait, attempts = ATTEMPTS, seconds = () => Date.now() / 1000,
 }) {
   const place = await placeOf({ task, taskId, window, pass, invitation });
   const poll = { task, place };
@@ -82,17 +83,24 @@ export async function submit({
   }
   let kept = await outcomes.keep(place, null, { adopt, most: paidWindows(task) });
   if (!kept) {
-    await askWhatWasDestroyed(task, place, fetcher);
+    await askWhatWasDestroyed(task, place, sending);
     const signed = await untilAnswered(200, CARDS, sending, () =>
-      fetcher(`${issuer}/v2/tasks/${taskId}/cards/${window}`, plainly({})));
+      [`${issuer}/v2/tasks/${taskId}/cards/${window}`]);
     kept = await client.takePart({ task, place, datum, signed, seconds: seconds(), adopt });
   }
   if (kept.state === outcomes.DRAWN) {
-    const body = await client.request(poll, kept);
-    const answer = await untilAnswered(200, ISSUER, sending, () =>
-      fetcher(`${issuer}/v2/tokens/${taskId}/${window}`, posted(body, invitation, "token-requests")));
-    await client.finish(poll, kept, answer);
+    try {
+      const body = await client.request(poll, kept);
+      const answer = await untilAnswered(200, ISSUER, sending, () =>
+        [`${issuer}/v2/tokens/${taskId}/${window}`, posted(body, invitation, "token-requests")]);
+      await client.finish(poll, kept, answer);
+    } catch (error) {
+      // Another page may have gone on in the meantime: the row counts.
+      const row = await outcomes.find(place);
+      if (!row || [outcomes.DRAWN, outcomes.ENDED].includes(row.state)) throw error;
+    }
     kept = await outcomes.find(place);
+    if (!kept) throw new Error(client.GONE);
   }
   if (kept.state === outcomes.SENT) return true;
   if (kept.state !== outcomes.FINAL) {
@@ -106,12 +114,12 @@ export async function submit({
  * Where the budget pays for no more, ask the shuffler which windows had too few people: no more
  * than whether there are marks, the same question for everybody.
  */
-async function askWhatWasDestroyed(task, place, fetcher) {
+async function askWhatWasDestroyed(task, place, { fetcher }) {
   const windows = await outcomes.answeredIn(place);
   if (windows.length < paidWindows(task)) return;
   for (const window of windows) {
     const path = `/v2/tasks/${place.taskId}/marks/${window}`;
-    const answer = await answered(fetcher(path, plainly({ method: "HEAD" }))).catch(() => ({}));
+    const answer = await ask(path, { method: "HEAD" }, { fetcher }).catch(() => ({}));
     if (answer.status === GONE) await outcomes.keepDestroyed({ ...place, window });
   }
 }
@@ -120,19 +128,12 @@ async function askWhatWasDestroyed(task, place, fetcher) {
 async function handIn({ taskId, pass, place, sending }) {
   await untilAnswered(202, SHUFFLER, sending, async () => {
     const body = await client.sealedReport({ place });
-    const path = `/v2/reports/${taskId}/${place.window}`;
-    const { fetcher } = sending;
-    return fetcher(path, posted(body, pass, "sealed-report"));
+    return [`/v2/reports/${taskId}/${place.window}`, posted(body, pass, "sealed-report")];
   });
   await outcomes.keepSent(place);
 }
 
-/** No cookie, no referrer, and no answer of a proxy that turns elsewhere. */
-const plainly = (fields) => ({
-  credentials: "omit", referrerPolicy: "no-referrer", redirect: "error", ...fields,
-});
-
-const posted = (body, secret, kind) => plainly({
+const posted = (body, secret, kind) => ({
   method: "POST",
   body,
   headers: {
@@ -141,25 +142,29 @@ const posted = (body, secret, kind) => plainly({
   },
 });
 
-/** Ask until there is the wanted answer, or one that another attempt cannot mend; its body. */
-async function untilAnswered(wanted, words, { pause, attempts }, send) {
+/**
+ * Ask until there is the wanted answer, or one that another attempt cannot mend; its body.
+ *
+ * What `make` throws is no lost answer: there was nothing to send.
+ */
+async function untilAnswered(wanted, words, { fetcher, pause, attempts }, make) {
   let waited = false;
+  const once = async () => {
+    const [url, fields] = await make();
+    return ask(url, fields, { fetcher }).catch((error) => {
+      if (!(error instanceof Lost)) throw error;
+    });
+  };
   for (let attempt = 0; attempt < attempts; attempt++) {
     if (attempt) await pause(Math.min(30, 0.2 * 2 ** attempt));
-    let answer;
-    const made = send();
-    try {
-      answer = await answered(made);
-      if (answer.status === 425 && !waited && (answer.seconds ?? MOST_WAIT) < MOST_WAIT) {
-        // It names a time: for a clock a little ahead of its own.
-        waited = true;
-        await pause(answer.seconds);
-        answer = await answered(send());
-      }
-    } catch (error) {
-      if (!(error instanceof Lost)) throw error;
-      continue;
+    let answer = await once();
+    if (answer?.status === 425 && !waited && (answer.seconds || MOST_WAIT) < MOST_WAIT) {
+      // It names a time: for a clock a little ahead of its own.
+      waited = true;
+      await pause(answer.seconds);
+      answer = await once();
     }
+    if (!answer) continue;
     if (answer.status === wanted) return answer.body;
     if (answer.status < 500 && answer.status !== 408) {
       const remedy = words[answer.status] ?? `A service refused this (${answer.status})`;
@@ -169,24 +174,4 @@ async function untilAnswered(wanted, words, { pause, attempts }, send) {
   throw new Error("The service does not answer. Press the button again: the same is sent.");
 }
 
-class Lost extends Error {}
-
-/** Status, body and Retry-After of an answer; Lost if there is none. One that is too long is an error. */
-async function answered(made) {
-  let answer;
-  try {
-    answer = await made;
-    const body = await bytesOf(answer, MOST_SHORT);
-    const after = answer.headers.get("retry-after") ?? "";
-    const seconds = /^[0-9]{1,6}$/.test(after) ? Number(after) : undefined;
-    return { status: answer.status, body, seconds };
-  } catch (error) {
-    // What fetch throws where nothing came, or not all of it.
-    if (error instanceof TypeError || error?.name === "AbortError") throw new Lost();
-    throw error;
-  }
-}
-
-/** A browser's fetch wants to be called as its own. */
-const ask = (url, fields) => fetch(url, fields);
 const wait = (seconds) => new Promise((resolve) => setTimeout(resolve, 1000 * seconds));

@@ -7,6 +7,7 @@ import { isSigned, SIGNATURE_BYTES } from "./signing.js";
 
 export const MARK_BYTES = 16;
 const BATCH_ID_BYTES = 16;
+const PART_RECORDS = 1 << 14;
 
 /** The mark of a slot: a function of the ciphertext, it says nothing else. */
 export const markOf = async (slot) => (await sha256(label("mark"), slot)).slice(0, MARK_BYTES);
@@ -50,7 +51,9 @@ export async function readHeader(bytes, shufflerKey) {
   const cardDigest = reader.take(HASH_BYTES);
   reader.take(BATCH_ID_BYTES + 4);
   const slots = reader.number(8);
-  reader.take(HASH_BYTES * reader.number(4));
+  const parts = reader.number(4);
+  if (parts !== Math.ceil(slots / PART_RECORDS)) throw new Error("another number of parts");
+  reader.take(HASH_BYTES * parts);
   const marksHash = reader.take(HASH_BYTES);
   const body = bytes.slice(0, reader.at);
   const signature = reader.take(SIGNATURE_BYTES);

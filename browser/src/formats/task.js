@@ -18,7 +18,33 @@ export async function readTask(encoded, taskId) {
   if (task.format !== FORMAT || task.suite !== SUITE) {
     throw new Error("This poll needs another page.");
   }
+  if (!isSound(task)) {
+    throw new Error("The terms of this poll are not sound: nothing was sent. Tell who gave you the link.");
+  }
   return task;
+}
+
+/**
+ * What of the terms a page can see: a key of its own for each party, tokens just if there is an issuer,
+ * and an address of it to which an invitation does not travel in the clear. That the noise keeps the
+ * promise is computed by the services and by the command-line client, not here.
+ */
+function isSound({ issuer, proof, analyzer_sign_key, shuffler_sign_key }) {
+  const keys = [analyzer_sign_key, shuffler_sign_key, ...(issuer ? [issuer.sign_key] : [])];
+  const isMatched = proof === (issuer ? "slots" : "none");
+  return new Set(keys).size === keys.length && isMatched && (!issuer || isPrivate(issuer.url));
+}
+
+/** Whether what is sent to an address is encrypted, or stays on this machine. */
+function isPrivate(address) {
+  try {
+    const { protocol, hostname, username, password } = new URL(address);
+    if (username || password) return false;
+    const isHere = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
+    return protocol === "https:" || (protocol === "http:" && isHere);
+  } catch {
+    return false;
+  }
 }
 
 /** Whether slots carry signatures: q = 1. */

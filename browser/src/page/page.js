@@ -1,13 +1,14 @@
 /** The poll page: question, what is known about you, answer, result, whether yours is in it. */
 
-import { bytesOf, documentOf, MOST_RESULTS, MOST_SHORT } from "../base/answers.js";
+import { ask, documentOf, Lost, MOST_ANSWER, MOST_RESULTS, NO_DOCUMENT } from "../base/answers.js";
 import { settle } from "../client/client.js";
-import { lookUp, marksSize, readResult } from "../client/inclusion.js";
+import { lookUp, marksSize, NO_MARKS, readResult } from "../client/inclusion.js";
 import { DRAWN, find, FINAL, inWindow, isWaiting, NO_STORAGE, SENT } from "../client/outcomes.js";
 import { isBinned, isNumber } from "../client/randomize.js";
+import { isSecret, problemOf } from "../client/secrets.js";
 import { OVER, placeOf, REFUSED, submit, WAITING } from "../client/submit.js";
 import { canCheck } from "../formats/signing.js";
-import { isClosed, isSignedTask, readTask, windowAt } from "../formats/task.js";
+import { firstLive, isClosed, isSignedTask, readTask, windowAt } from "../formats/task.js";
 import { chart } from "./chart.js";
 import { captionOf, guaranteeOf, rounded, rowsOf, termsOf } from "./results.js";
 import { privacyWords } from "./words.js";
@@ -61,10 +62,12 @@ function storage(scope) {
 
 async function prepare() {
   const taskId = location.pathname.split("/")[2] ?? "";
-  const answer = await fetch(`/v2/tasks/${taskId}`, { credentials: "omit" });
+  const answer = await ask(`/v2/tasks/${taskId}`, {}, { most: MOST_ANSWER });
+  if (answer.status >= 500) throw new Lost();
   if (!answer.ok) throw new Error("There is no poll at this address.");
-  const task = await readTask(await bytesOf(answer), taskId);
-  const about = await documentOf(await fetch(`/poll/${taskId}/about`), MOST_SHORT);
+  const task = await readTask(answer.body, taskId);
+  const about = documentOf(await ask(`/poll/${taskId}/about`));
+  if (typeof about?.question !== "string") throw new Error(NO_DOCUMENT);
   $("question").textContent = about.question;
   document.title = about.question;
   $("one-host").hidden = !about.one_host;
@@ -78,21 +81,31 @@ async function prepare() {
   }
   showChoices(task);
   $("pass").value = location.hash.slice(1);
-  $("pass-row").hidden = Boolean($("pass").value);
+  // A link that lost its end on the way can be mended by hand.
+  $("pass-row").hidden = isSecret($("pass").value);
   $("invitation-row").hidden = !isSignedTask(task);
   $("invitation").required = isSignedTask(task);
-  const poll = { task, taskId };
+  const poll = { task, taskId, said: new Map() };
   const own = isSignedTask(task) ? $("invitation") : $("pass");
   own.addEventListener("change", () => sayWhatIsKept(poll).catch(() => {}));
   $("form").addEventListener("submit", (event) => {
     event.preventDefault();
     send(poll);
   });
-  await settle({ ...poll, seconds: Date.now() / 1000 });
+  await tidy(poll);
   await sayWhatIsKept(poll);
   await update(poll);
   $("poll").hidden = false;
   setTimeout(look, 1000 * SECONDS_BETWEEN_LOOKS, poll);
+}
+
+/** Put marks in the place of reports whose time is over, also while the page stays open. */
+async function tidy(poll) {
+  const seconds = Date.now() / 1000;
+  const live = firstLive(poll.task, seconds);
+  if (poll.live === live) return;
+  await settle({ ...poll, seconds });
+  poll.live = live;
 }
 
 const secrets = () => ({ pass: $("pass").value.trim(), invitation: $("invitation").value.trim() });
@@ -119,8 +132,13 @@ function showChoices(task) {
   const choices = $("choices");
   if (isNumber(task)) {
     const [low, high] = task.bounds;
-    choices.innerHTML = '<label for="number"></label><input id="number" inputmode="decimal" required autocomplete="off">';
-    choices.firstChild.textContent = `A number from ${low} to ${high}; one outside counts as the nearest end. `;
+    const [label, input] = ["label", "input"].map((name) => document.createElement(name));
+    Object.assign(input, { id: "number", inputMode: "decimal", required: true, autocomplete: "off" });
+    // Some browsers send what they check to their maker.
+    input.spellcheck = false;
+    label.htmlFor = input.id;
+    label.textContent = `A number from ${low} to ${high}; one outside counts as the nearest end. `;
+    choices.append(label, input);
     return;
   }
   const names = isBinned(task)
@@ -129,7 +147,8 @@ function showChoices(task) {
   for (const [value, name] of names) {
     const label = document.createElement("label");
     const input = document.createElement("input");
-    Object.assign(input, { type: "radio", name: "choice", value, required: true });
+    // Else browsers keep on the disk what was chosen, for the day when they start again.
+    Object.assign(input, { type: "radio", name: "choice", value, required: true, autocomplete: "off" });
     label.className = "choice";
     label.append(input, ` ${name}`);
     choices.append(label);
@@ -143,21 +162,30 @@ function datumOf(task) {
 }
 
 async function send(poll) {
+  const problem = problemOf(poll.task, secrets());
+  if (problem) return tell(problem, "problem");
   $("send").disabled = true;
   await update(poll);
   if ($("form").hidden) return;
   tell("Randomising and locking your answer, then sending it …");
+  // A browser that is short of room deletes what it may; it need not say yes to this.
+  navigator.storage?.persist?.().catch(() => {});
   try {
     const window = windowNow(poll.task);
     const who = { ...poll, ...secrets(), window };
     const anotherPerson = $("another").checked;
     const again =
       !isSignedTask(poll.task) && !anotherPerson && (await isWaiting(await placeOf(who)));
-    await submit({ ...who, datum: datumOf(poll.task), anotherPerson });
+    const before = await submit({ ...who, datum: datumOf(poll.task), anotherPerson });
     const whose = again ? "The answer that was randomised here before, with another link," :
       "Your randomised answer";
-    tell(`${whose} has arrived. The result appears here when it is published.`, "done");
+    const arrived = before
+      ? "The answer that was randomised here before has arrived already: nothing was sent now."
+      : `${whose} has arrived.`;
+    tell(`${arrived} The result appears here when it is published.`, "done");
     $("form").hidden = true;
+    // What was chosen and typed stays in no field.
+    $("form").reset();
   } catch (error) {
     tell(error.message, "problem");
     $("send").disabled = false;
@@ -165,6 +193,7 @@ async function send(poll) {
 }
 
 async function look(poll) {
+  await tidy(poll).catch(() => {});
   await update(poll);
   setTimeout(look, 1000 * SECONDS_BETWEEN_LOOKS, poll);
 }
@@ -172,10 +201,13 @@ async function look(poll) {
 /** Show what is published, and take no answer that no result can hold. */
 async function update(poll) {
   try {
-    const answer = await fetch(`/poll/${poll.taskId}/results`, { cache: "no-store" });
-    const published = answer.ok ? await documentOf(answer, MOST_RESULTS) : [];
+    const answer = await ask(`/poll/${poll.taskId}/results`, {}, { most: MOST_RESULTS });
+    const published = answer.ok ? documentOf(answer) : [];
     if (!published.length) return;
-    const results = await Promise.all(published.map((one) => readResult(poll, one)));
+    const signed = await Promise.all(published.map((one) => readResult(poll, one)));
+    // A window that was refused for good has a state in the place of a result.
+    const results = signed.filter(({ state }) => state === undefined);
+    if (!results.length) return;
     const result = results.at(-1);
     if (isClosed(poll.task, results)) {
       close("This poll is closed; this is its result.");
@@ -183,7 +215,8 @@ async function update(poll) {
       const next = dayOf(poll.task, result.window + 1);
       close(`This is the result so far. The poll goes on at ${next}: load this page again then.`);
     }
-    await show(poll, result);
+    show(poll, result);
+    await sayStandings(poll, results);
   } catch {
     // The service is away for a moment, or what it shows is not signed: look again later.
   }
@@ -194,7 +227,7 @@ function close(words) {
   if ($("status").textContent !== words) tell(words, "done");
 }
 
-async function show(poll, result) {
+function show(poll, result) {
   if (poll.shown === result.window) return;
   poll.shown = result.window;
   const { task } = poll;
@@ -219,7 +252,24 @@ async function show(poll, result) {
   $("warning").textContent = result.warning ?? "";
   $("result").hidden = false;
   $("when").textContent = dayOf(task, result.window);
-  $("standing").textContent = await standingOf(poll, result);
+}
+
+/** Of the result that is shown, and before it of earlier ones in which somebody here took part. */
+async function sayStandings(poll, results) {
+  const last = results.at(-1).window;
+  const sentences = [];
+  for (const result of results) {
+    if (!poll.said.has(result.window)) {
+      const words = await standingOf(poll, result);
+      // What is not there now may be there at the next look.
+      if (words !== NO_MARKS) poll.said.set(result.window, words);
+      else if (result.window === last) sentences.push(words);
+    }
+    const words = poll.said.get(result.window);
+    const time = result.window === last ? "" : `Of ${dayOf(poll.task, result.window)}: `;
+    if (words) sentences.push(time + words);
+  }
+  $("standing").textContent = sentences.join(" ");
 }
 
 /** What the marks say of each report that was made in this browser; empty without one. */
@@ -230,8 +280,11 @@ async function standingOf(poll, result) {
     const rows = kept.filter(({ report, marks }) => report || marks);
     if (!rows.length) return "";
     const most = await marksSize(poll, result);
-    const answer = await fetch(`/v2/tasks/${taskId}/marks/${result.window}`, { credentials: "omit" });
-    const file = answer.ok ? await bytesOf(answer, most) : new Uint8Array();
+    const path = `/v2/tasks/${taskId}/marks/${result.window}`;
+    const answer = await ask(path, {}, { most }).catch((error) => {
+      if (!(error instanceof Lost)) throw error;
+    });
+    const file = answer?.ok ? answer.body : null;
     const said = [];
     for (const row of rows) said.push(await lookUp({ task }, row, result, file));
     return [...new Set(said)].join(" ");

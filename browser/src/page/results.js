@@ -12,7 +12,8 @@ export function rowsOf(task, result) {
     const names = task.domain.length ? task.domain : [...Array(task.size).keys()].map(String);
     return names.map((label) => ({
       label,
-      value: result.counts[label] ?? 0,
+      // A choice may be named as what every object has.
+      value: Object.hasOwn(result.counts, label) ? result.counts[label] : 0,
       error: result.error_of_all_counts,
       low: 0,
       high: result.users,

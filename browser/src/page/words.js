@@ -13,8 +13,8 @@ export function privacyWords(task) {
     ["What happens on your device", randomising(task)],
     [
       "What the first service learns",
-      "Who holds your link, your network address, and when you answer. Not your answer: it " +
-        "receives locked messages that it cannot open, equally many and equally long whatever you " +
+      "Who holds your link, your network address, what your browser says of itself to every site, and " +
+        "when you answer. Not your answer: it receives locked messages that it cannot open, equally many and equally long whatever you " +
         "answer. It mixes them with those of everybody else, and waits until at least " +
         `${task.min_batch} people have answered; with fewer, all answers are destroyed.`,
     ],
@@ -34,17 +34,32 @@ export function privacyWords(task) {
     ],
     ["If the two services work together", together(task)],
     ["Who could invent participants", inventing(task)],
+    ["What your browser keeps", keeping(task)],
     [
       "What you must trust",
-      "Your device; and that the first service sent you this page unchanged. If you do not, use " +
-        "the command-line client instead: it sends exactly the same.",
+      "Your device and its browser; and that the first service sent you this page unchanged, with terms " +
+        "that were agreed on: the page checks who signed the keys and the result, but does not compute " +
+        "that the noise keeps the promise. If you do not, use the command-line client instead: it sends " +
+        "exactly the same, computes that, and keeps its files better than a browser does.",
     ],
   ];
 }
 
+function keeping(task) {
+  const forgotten = task.issuer
+    ? "the issuer then refuses another answer in the same time, but this page no longer knows in how " +
+      "many times you answered"
+    : "then another answer could be randomised and sent";
+  return (
+    "Your locked messages, before they are sent, and after that time marks of them: never your answer. " +
+    "What a browser has erased may stay on its disk for a while. A private window that is closed, and " +
+    `storage that is cleared, forget all of it: ${forgotten}.`
+  );
+}
+
 const ASKED =
-  " But its public side, the issuer, learns who holds your invitation, your network address, and " +
-  "when you ask it for the tokens that make your messages count; it does not see these messages.";
+  " But its public side, the issuer, learns who holds your invitation, your network address, what your " +
+  "browser says of itself to every site, and when you ask it for the tokens that make your messages count; it does not see these messages.";
 
 /** Protocols whose promise is proved against a service that takes reports apart. */
 const isFlipped = ({ protocol }) => protocol === "boolean_sum" || protocol === "real_sum";

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,56 +21,12 @@ from smoothdp.services.formats.signing import SigningKey
 from smoothdp.services.formats.slot_tokens import SlotTokens
 from smoothdp.services.formats.slots import open_slot
 from smoothdp.services.tokens.issuer_key import IssuerPublicKey
+from tests.services.page.page_person import page, served, without_issuer
 from tests.services.page.page_program import needs_node, run
 from tests.services.worlds.issuing_world import WINDOW, IssuingWorld, Recorder
 from tests.services.worlds.small_tasks import ANALYZER_SIGN, SHUFFLER_SIGN, small_task
 
 pytestmark = needs_node
-
-PERSON = """
-const encoded = new TextEncoder().encode(given.task), taskId = given.taskId;
-const task = await smoothdp.readTask(encoded, taskId);
-const away = "https://issuer.example", asked = [];
-const fetcher = (url, fields = {}) => {
-  asked.push([url, fields.body && smoothdp.toHex(fields.body)]);
-  const there = url.startsWith(away) ? given.issuer + url.slice(away.length) : given.shuffler + url;
-  return fetch(there, fields);
-};
-let now = given.now;
-const press = (datum, invitation = given.invitations?.[0], more = {}) => smoothdp.submit({
-  task, taskId, pass: "p".repeat(96), invitation, datum, window: given.window, fetcher,
-  pause: async () => {}, seconds: () => now, ...more,
-}).then(() => "", (error) => error.message);
-const hex = (map) => [...map.values()].map((row) => Object.fromEntries(Object.entries(row).map(
-  ([name, value]) => [name, typeof value === "string" ? value : smoothdp.toHex(value)])));
-"""
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[IssuingWorld]:
-    made = IssuingWorld(tmp_path)
-    made.open_window()
-    yield made
-    made.close()
-
-
-def page(world: IssuingWorld, recorder: Recorder, code: str, **more: Any) -> Any:
-    """Return what code returns in a page with people who have an invitation each."""
-    given = {
-        "task": world.task.encoded.decode(),
-        "taskId": world.task.task_id.hex(),
-        "issuer": world.address if world.task.signed else "",
-        "shuffler": recorder.address,
-        "now": world.now,
-        "window": WINDOW,
-        "invitations": [world.invitation() for _ in range(4)],
-    }
-    return run(PERSON + code, given | more)
-
-
-def served(world: IssuingWorld) -> int:
-    return int(world.storage.read("SELECT count(*) FROM issued")[0][0])
-
 
 # ---- one report per person and window
 
@@ -211,10 +166,10 @@ def test_what_is_sent_is_stored_first_and_tells_nothing(world: IssuingWorld) -> 
     )
     (fetched,), (asking, drawn), (handing, final) = found["before"]
     assert (found["said"], fetched, asking, handing) == ("", True, False, False)
-    assert sorted(drawn) == ["cardDigest", "seed", "slots", "state"]
+    assert sorted(drawn) == ["cardDigest", "pass", "seed", "slots", "state"]
     assert (drawn["state"], len(drawn["slots"]), len(drawn["seed"])) == ("drawn", 104, 64)
     # Slots and seed are gone, the report is there; nothing names the person.
-    assert sorted(final) == ["cardDigest", "report", "state"]
+    assert sorted(final) == ["cardDigest", "pass", "report", "state"]
     assert [one["state"] for one in found["after"]] == ["sent"]
     assert {report.encode().hex() for report in recorder.reports()} == {final["report"]}
     assert found["invitation"] not in found["keys"]
@@ -348,7 +303,7 @@ def test_a_key_of_small_primes_ends_the_window_before_anything_is_sent(
     assert len(marked) >= 1
     assert all("nothing was sent, and nothing will be" in pair[1] for pair in marked)
     ended = [row for row in said["rows"] if row["state"] == "ended"]
-    assert [sorted(row) for row in ended] == [["cardDigest", "state"]] * len(marked)
+    assert [sorted(row) for row in ended] == [["cardDigest", "pass", "state"]] * len(marked)
     assert recorder.connections == 0
 
 
@@ -449,35 +404,10 @@ def test_a_time_that_is_named_is_waited_for_once(world: IssuingWorld) -> None:
 # ---- without an issuer: the pass alone, as nobody else knows people apart
 
 
-def alone(tmp_path: Path, code: str) -> Any:
-    made = IssuingWorld(tmp_path, issuer=None, proof="none")
-    card = made.make_card()
-    given = {
-        "task": made.task.encoded.decode(),
-        "taskId": made.task.task_id.hex(),
-        "now": made.now,
-        "window": WINDOW,
-    }
-    start = """
-        const sent = [], told = [];
-        const shuffler = async (url, fields) => {
-          if (url.includes("/cards/")) return new Response(smoothdp.fromHex(given.card));
-          sent.push([fields.headers.authorization, smoothdp.toHex(
-            await smoothdp.openReport(fields.body, smoothdp.fromHex(given.gateway)))]);
-          return new Response(null, { status: told.shift() ?? 202 });
-        };
-        const by = (pass, more = {}) => press(1, "", { pass, fetcher: shuffler, ...more });
-    """
-    return run(
-        PERSON + start + code,
-        given | {"card": card.hex(), "gateway": made.gateway.to_bytes().hex()},
-    )
-
-
 @pytest.mark.parametrize("status", [401, 403, 410, 425, 429])
 def test_another_pass_sends_what_was_not_accepted(tmp_path: Path, status: int) -> None:
     """Also back under the first; once it is accepted, under whichever, another is a person."""
-    sent = alone(
+    sent = without_issuer(
         tmp_path,
         f"""
         told.push({status}, {status}, 202, 202);
@@ -493,7 +423,7 @@ def test_another_pass_sends_what_was_not_accepted(tmp_path: Path, status: int) -
 
 
 def test_another_person_says_so_and_counts(tmp_path: Path) -> None:
-    sent = alone(
+    sent = without_issuer(
         tmp_path,
         """
         told.push(503);

@@ -53,6 +53,8 @@ def test_the_page_its_policy_and_what_it_asks() -> None:
         policy = page.headers["content-security-policy"]
         assert "default-src 'none'" in policy
         assert "unsafe" not in policy
+        assert "require-trusted-types-for 'script'; trusted-types 'none'" in policy
+        assert page.headers["cross-origin-opener-policy"] == "same-origin"
         assert poll.task.issuer is not None
         # The page may ask its own host and the issuer, which answers that page alone.
         issuer = poll.task.issuer.url

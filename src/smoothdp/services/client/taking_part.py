@@ -168,7 +168,7 @@ def look_up_report(
     Raises:
         InvalidData: a signature that is not good, or a marks file whose hash nobody signed.
         InvalidParameter: neither an address nor a file, or both.
-        ServiceError: no marks file at that address.
+        ServiceError: no marks file at that address, and nothing that was signed says it without.
 
     >>> import tempfile
     >>> from pathlib import Path

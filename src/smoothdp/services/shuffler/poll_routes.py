@@ -70,6 +70,7 @@ def poll_routes(
         "content-security-policy": page_policy(task),
         "referrer-policy": "no-referrer",
         "x-content-type-options": "nosniff",
+        "cross-origin-opener-policy": "same-origin",
         "cache-control": "no-cache",
     }
 
@@ -100,7 +101,8 @@ def poll_routes(
 def page_policy(task: Task) -> str:
     """Return the page's content security policy: it may ask its own host and the task's issuer.
 
-    No quote, space or semicolon can come from the task: the origin is scheme, host and port.
+    No quote, space or semicolon can come from the task: the origin is scheme, host and port. No
+    text becomes elements or a script, whatever it holds: the page has no trusted types.
 
     >>> from types import SimpleNamespace
     >>> issuer = SimpleNamespace(url="https://issuer.example/esa")
@@ -110,7 +112,8 @@ def page_policy(task: Task) -> str:
     asked = "'self'" if task.issuer is None else f"'self' {_origin(task.issuer.url)}"
     return (
         f"default-src 'none'; script-src 'self'; style-src 'self'; connect-src {asked}; "
-        "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+        "require-trusted-types-for 'script'; trusted-types 'none'"
     )
 
 

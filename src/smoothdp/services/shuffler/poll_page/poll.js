@@ -35,22 +35,63 @@
   // src/base/answers.js
   var answers_exports = {};
   __export(answers_exports, {
+    Lost: () => Lost,
     MOST_ANSWER: () => MOST_ANSWER,
     MOST_RESULTS: () => MOST_RESULTS,
     MOST_SHORT: () => MOST_SHORT,
+    NO_DOCUMENT: () => NO_DOCUMENT,
     TOO_LONG: () => TOO_LONG,
+    ask: () => ask,
     bytesOf: () => bytesOf,
     documentOf: () => documentOf
   });
   var MOST_ANSWER = 1 << 22;
   var MOST_SHORT = 1 << 16;
   var MOST_RESULTS = 1 << 26;
+  var SILENT_SECONDS = 30;
   var TOO_LONG = "A service answered with more than anything that is meant, and was not heard out. Check the address of this page; if that is right, tell who runs the services.";
-  async function bytesOf(answer, most = MOST_ANSWER) {
+  var NO_DOCUMENT = "A service answered with something that this page does not understand. Load this page again; if that does not help, tell who runs the services.";
+  var Lost = class extends Error {
+    constructor() {
+      super("The service does not answer. Load this page again later.");
+    }
+  };
+  var PLAINLY = {
+    credentials: "omit",
+    referrerPolicy: "no-referrer",
+    redirect: "error",
+    cache: "no-store"
+  };
+  var own = (url, fields) => fetch(url, fields);
+  async function ask(url, fields, { fetcher = own, most = MOST_SHORT } = {}) {
+    const stop = new AbortController();
+    let timer;
+    const silence = new Promise((_, reject) => {
+      stop.signal.addEventListener("abort", () => reject(new Lost()));
+    });
+    const inTime = (made) => {
+      clearTimeout(timer);
+      timer = setTimeout(() => stop.abort(), 1e3 * SILENT_SECONDS);
+      return Promise.race([made, silence]);
+    };
+    try {
+      const answer = await inTime(fetcher(url, { ...PLAINLY, ...fields, signal: stop.signal }));
+      const body = await bytesOf(answer, most, inTime);
+      const after = answer.headers.get("retry-after") ?? "";
+      const seconds = /^[0-9]{1,6}$/.test(after) ? Number(after) : void 0;
+      return { ok: answer.ok, status: answer.status, body, seconds };
+    } catch (error) {
+      if (error instanceof TypeError || error?.name === "AbortError") throw new Lost();
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+  async function bytesOf(answer, most = MOST_ANSWER, inTime = (made) => made) {
     const reader = answer.body?.getReader();
     let [bytes, size] = [new Uint8Array(Math.min(most, MOST_SHORT)), 0];
     while (reader) {
-      const { done, value } = await reader.read();
+      const { done, value } = await inTime(reader.read());
       if (done) break;
       if (size + value.length > most) {
         reader.cancel().catch(() => {
@@ -63,7 +104,13 @@
     }
     return bytes.slice(0, size);
   }
-  var documentOf = async (answer, most) => JSON.parse(new TextDecoder().decode(await bytesOf(answer, most)));
+  function documentOf({ body }) {
+    try {
+      return JSON.parse(new TextDecoder().decode(body));
+    } catch {
+      throw new Error(NO_DOCUMENT);
+    }
+  }
   function roomFor(bytes, size) {
     if (size <= bytes.length) return bytes;
     const larger = new Uint8Array(Math.max(size, 2 * bytes.length));
@@ -153,19 +200,19 @@
     subtract: () => subtract
   });
   var NUMBER = /^(-?)([0-9]{1,60})(?:\/([0-9]{1,60})|\.([0-9]{1,60}))?(?:[eE](-?[0-9]{1,3}))?$/;
+  var NOT_A_NUMBER = "That is not a number. Write it in digits, with at most one point, such as 3.5. Nothing was sent.";
   function fraction(words) {
     const found = NUMBER.exec(String(words).trim());
-    if (!found) throw notANumber(words);
+    if (!found) throw new Error(NOT_A_NUMBER);
     const [, sign, whole, below2, decimals = "", power2 = "0"] = found;
     let numerator = BigInt(whole + decimals) * (sign ? -1n : 1n);
     let denominator = below2 === void 0 ? 10n ** BigInt(decimals.length) : BigInt(below2);
-    if (denominator === 0n) throw notANumber(words);
+    if (denominator === 0n) throw new Error(NOT_A_NUMBER);
     const shift = Number(power2);
     if (shift >= 0) numerator *= 10n ** BigInt(shift);
     else denominator *= 10n ** BigInt(-shift);
     return [numerator, denominator];
   }
-  var notANumber = (words) => new Error(`"${words}" is not a number. Write it in digits, with at most one point, such as 3.5.`);
   var subtract = ([a, b], [c, d]) => [a * d - c * b, b * d];
   var less = ([a, b], [c, d]) => a * d < c * b;
   var ratio = ([a, b], [c, d]) => c < 0n ? [-a * d, -b * c] : [a * d, b * c];
@@ -214,6 +261,7 @@
   var client_exports = {};
   __export(client_exports, {
     CLOCK: () => CLOCK,
+    GONE: () => GONE,
     finish: () => finish,
     ownMarks: () => ownMarks,
     request: () => request2,
@@ -3498,7 +3546,25 @@
     if (task.format !== FORMAT || task.suite !== SUITE) {
       throw new Error("This poll needs another page.");
     }
+    if (!isSound(task)) {
+      throw new Error("The terms of this poll are not sound: nothing was sent. Tell who gave you the link.");
+    }
     return task;
+  }
+  function isSound({ issuer, proof, analyzer_sign_key, shuffler_sign_key }) {
+    const keys = [analyzer_sign_key, shuffler_sign_key, ...issuer ? [issuer.sign_key] : []];
+    const isMatched = proof === (issuer ? "slots" : "none");
+    return new Set(keys).size === keys.length && isMatched && (!issuer || isPrivate(issuer.url));
+  }
+  function isPrivate(address) {
+    try {
+      const { protocol, hostname, username, password } = new URL(address);
+      if (username || password) return false;
+      const isHere = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
+      return protocol === "https:" || protocol === "http:" && isHere;
+    } catch {
+      return false;
+    }
   }
   var isSignedTask = (task) => task.proof === "slots";
   var windowAt = (task, seconds) => Math.floor(seconds / task.window_seconds);
@@ -3597,6 +3663,7 @@
   });
   var MARK_BYTES = 16;
   var BATCH_ID_BYTES = 16;
+  var PART_RECORDS = 1 << 14;
   var markOf = async (slot) => (await sha256(label("mark"), slot)).slice(0, MARK_BYTES);
   var encodeMarks = (cardDigest, marks) => concat(number(VERSION, 1), cardDigest, number(marks.length, 8), ...marks.slice().sort(compare));
   function decodeMarks(bytes) {
@@ -3627,7 +3694,9 @@
     const cardDigest = reader.take(HASH_BYTES2);
     reader.take(BATCH_ID_BYTES + 4);
     const slots = reader.number(8);
-    reader.take(HASH_BYTES2 * reader.number(4));
+    const parts = reader.number(4);
+    if (parts !== Math.ceil(slots / PART_RECORDS)) throw new Error("another number of parts");
+    reader.take(HASH_BYTES2 * parts);
     const marksHash = reader.take(HASH_BYTES2);
     const body = bytes.slice(0, reader.at);
     const signature = reader.take(SIGNATURE_BYTES);
@@ -3834,10 +3903,13 @@
   }
   var find = (place) => inStore((rows) => request(rows.get(keyOf(place))));
   var inWindow = (place) => inStore(async (rows) => (await ofWindow(rows, place)).map(([, row]) => row));
-  async function counted(rows, { taskId, window, who }) {
-    const found = await entries(rows, allBefore(taskId, WINDOWS));
-    const own = found.filter(([key, { state }]) => key[2] === who && COUNTED.includes(state));
-    return own.map(([key]) => key[1]).filter((other) => other !== window);
+  var isOf = ({ who, pass }, [key, row]) => key[2] === who || Boolean(pass && row.pass === pass);
+  async function counted(rows, place) {
+    const found = await entries(rows, allBefore(place.taskId, WINDOWS));
+    const own2 = found.filter((one) => isOf(place, one) && COUNTED.includes(one[1].state));
+    const windows = new Set(own2.map(([key]) => key[1]));
+    windows.delete(place.window);
+    return [...windows];
   }
   var answeredIn = (place) => inStore((rows) => counted(rows, place));
   var isWaiting = (place) => inStore(async (rows) => !await request(rows.get(keyOf(place))) && Boolean(await anothers(rows, place)));
@@ -3858,15 +3930,17 @@
     const seen = await request(cards.get(at));
     if (seen && !same(seen.digest, fresh.row.cardDigest)) throw new Refused(OTHER_CARD);
     if (!seen?.signed) await request(cards.put({ digest: fresh.row.cardDigest, signed: fresh.signed }, at));
-    await request(rows.put(fresh.row, key));
-    return fresh.row;
+    const row = place.pass ? { ...fresh.row, pass: place.pass } : fresh.row;
+    await request(rows.put(row, key));
+    return row;
   });
-  var change = (place, before, made) => inStore(async (rows) => {
-    const row = await request(rows.get(keyOf(place)));
+  async function changed(rows, key, before, made) {
+    const row = await request(rows.get(key));
     if (row?.state !== before) return;
-    const { cardDigest } = row;
-    await request(rows.put({ cardDigest, ...made }, keyOf(place)));
-  });
+    const { cardDigest, pass } = row;
+    await request(rows.put({ cardDigest, ...pass && { pass }, ...made(row) }, key));
+  }
+  var change = (place, before, made) => inStore((rows) => changed(rows, keyOf(place), before, () => made));
   var keepReport = (place, report) => change(place, DRAWN, { state: FINAL, report });
   var keepEnd = (place) => change(place, DRAWN, { state: ENDED });
   var keepSent = (place) => inStore(async (rows) => {
@@ -3889,10 +3963,13 @@
       await change(place, before, { state, marks });
     }
   }
-  async function keepDestroyed(place) {
-    const { marks } = await find(place) ?? {};
-    for (const before of [ANSWERED, UNSURE]) await change(place, before, { state: DESTROYED, marks });
-  }
+  var keepDestroyed = (place) => inStore(async (rows) => {
+    const own2 = (await ofWindow(rows, place)).filter((one) => isOf(place, one));
+    for (const [key, { state }] of own2) {
+      if (![ANSWERED, UNSURE].includes(state)) continue;
+      await changed(rows, key, state, ({ marks }) => ({ state: DESTROYED, marks }));
+    }
+  });
   var forgetCards = (taskId, window) => inStore(async (_, cards) => {
     for (const [key, { digest: digest2 }] of await entries(cards, allBefore(taskId, window))) {
       await request(cards.put({ digest: digest2 }, key));
@@ -3991,11 +4068,11 @@
     },
     /** Noise that does not fit is drawn again, all bins together. */
     low_communication_histogram(task, datum, source) {
-      const own = binOf(task, datum);
+      const own2 = binOf(task, datum);
       const probability = fraction(task.noise);
       for (; ; ) {
         const noise = allBins(task).filter(() => bernoulli(probability, source));
-        if (noise.length < task.slots) return [own, ...noise];
+        if (noise.length < task.slots) return [own2, ...noise];
       }
     },
     paired_count: (task, datum, source) => signs(task, bitOf(datum), 1, source),
@@ -4012,7 +4089,7 @@
       return [...shares, BigInt.asUintN(Number(rest), last)].map(Number);
     }
   };
-  function signs(task, own, cells, source) {
+  function signs(task, own2, cells, source) {
     const design = BigInt(parameter(task, "design"));
     const largest = BigInt(parameter(task, "largest"));
     const [rate, clump] = [fraction(task.noise), fraction(parameter(task, "clump"))];
@@ -4021,7 +4098,7 @@
       return splitByUrn(units, BigInt(cells), design, source);
     };
     for (; ; ) {
-      const sent = [own, ...noise().map((cell) => 2 * cell + 1), ...noise().map((cell) => 2 * cell)];
+      const sent = [own2, ...noise().map((cell) => 2 * cell + 1), ...noise().map((cell) => 2 * cell)];
       for (let cell = 0; cell < cells; cell++) {
         const pairs = bernoulli(clump, source) ? clumpSize(largest, source) : 0;
         for (let pair = 0; pair < pairs; pair++) sent.push(2 * cell + 1, 2 * cell);
@@ -4056,6 +4133,7 @@
   // src/client/client.js
   var SEED_BYTES = 32;
   var CLOCK = "That time is not the present one by the clock of this device. Nothing was sent. Set the clock right, or load this page again.";
+  var GONE = "What was kept of this answer is not there any more: its time is over by the clock of this device, or the storage of this page was cleared. Nothing was sent now.";
   async function takePart({ task, place, datum, signed, seconds, adopt = false }) {
     const most = paidWindows(task);
     const earlier = await keep(place, null, { adopt, most });
@@ -4076,8 +4154,9 @@
     await keepReport(poll.place, report);
   });
   async function sealedReport({ place }) {
-    const { report } = await find(place);
-    return sealReport(report, await openCard(await cardOf(place)));
+    const { report } = await find(place) ?? {};
+    if (!report) throw new Error(GONE);
+    return sealReport(report, await cardOf2(place));
   }
   async function settle({ task, taskId, seconds }) {
     const live = firstLive(task, seconds);
@@ -4090,9 +4169,14 @@
     if (!row?.report) return row?.marks ?? new Uint8Array();
     return joinedMarks(slotsOfReport(row.report, isSigned2));
   }
+  async function cardOf2(place) {
+    const signed = await cardOf(place);
+    if (!signed) throw new Error(GONE);
+    return openCard(signed);
+  }
   async function drawn({ task, place }, { slots, seed }) {
     return {
-      card: await openCard(await cardOf(place)),
+      card: await cardOf2(place),
       issuerName: task.issuer.name,
       origin: task.origin,
       slots: split(slots, SLOT_BYTES),
@@ -4111,6 +4195,7 @@
   // src/client/inclusion.js
   var inclusion_exports = {};
   __export(inclusion_exports, {
+    NO_MARKS: () => NO_MARKS,
     STANDING: () => STANDING,
     lookUp: () => lookUp,
     marksSize: () => marksSize,
@@ -4127,6 +4212,7 @@
     NOT_SENT: "Nothing of yours was sent in this window."
   };
   var NOT_GOOD = "What is published is not what both services signed. Load the page again; if that does not help, ask who runs the services.";
+  var NO_MARKS = "The first service does not show the marks of this time now, in which this page looks for your report. It asks again; if that does not help, ask who runs that service.";
   async function readResult({ task, taskId }, { result, signature }) {
     const hash = await sha256(text(result));
     if (!await isSigned(task.analyzer_sign_key, "result", hash, fromHex(signature))) {
@@ -4136,37 +4222,51 @@
     if (document2.task_id !== taskId) throw new Error(NOT_GOOD);
     return document2;
   }
-  async function headerOf(task, document2) {
+  async function evidenceOf(task, document2) {
     try {
+      const cardDigest = fromHex(document2.card_digest);
+      const marksHash = fromHex(document2.marks_sha256);
       const header = await readHeader(fromHex(document2.batch_header), task.shuffler_sign_key);
-      if (header.slots <= task.slots * task.max_batch) return header;
+      if (header.slots <= task.slots * task.max_batch) return { cardDigest, marksHash, header };
     } catch {
     }
     throw new Error(NOT_GOOD);
   }
-  var marksSize = async ({ task }, document2) => marksFileBytes((await headerOf(task, document2)).slots);
+  var marksSize = async ({ task }, document2) => marksFileBytes((await evidenceOf(task, document2)).header.slots);
   async function lookUp({ task }, row, document2, marksFile) {
-    const [cardDigest, marksHash] = [document2.card_digest, document2.marks_sha256];
-    const header = await headerOf(task, document2);
-    const own = splitMarks(await ownMarks(row, isSignedTask(task)));
-    if (!own.length) return STANDING.NOT_SENT;
-    const kept = toHex(row.cardDigest);
-    if (cardDigest !== kept || toHex(header.cardDigest) !== kept) return STANDING.OTHER_CARD;
-    if (marksHash !== toHex(header.marksHash)) return STANDING.DENIED;
+    const { cardDigest, marksHash, header } = await evidenceOf(task, document2);
+    const own2 = splitMarks(await ownMarks(row, isSignedTask(task)));
+    if (!own2.length) return STANDING.NOT_SENT;
+    const kept = row.cardDigest;
+    if (!same(cardDigest, kept) || !same(header.cardDigest, kept)) return STANDING.OTHER_CARD;
+    if (!same(marksHash, header.marksHash)) return STANDING.DENIED;
+    if (!marksFile) throw new Error(NO_MARKS);
     let file;
     try {
       file = decodeMarks(marksFile);
     } catch {
       throw new Error(NOT_GOOD);
     }
-    if (!same(await sha256(marksFile), header.marksHash) || toHex(file.cardDigest) !== kept) {
+    if (!same(await sha256(marksFile), header.marksHash) || !same(file.cardDigest, kept)) {
       throw new Error(NOT_GOOD);
     }
     if (row.state === DESTROYED) return STANDING.DESTROYED;
-    const found = own.filter((mark) => holds(file.marks, mark)).length;
-    if (found === own.length) return STANDING.INCLUDED;
+    const found = own2.filter((mark) => holds(file.marks, mark)).length;
+    if (found === own2.length) return STANDING.INCLUDED;
     if (found) return STANDING.IN_PART;
     return [SENT, ANSWERED].includes(row.state) ? STANDING.LEFT_OUT : STANDING.NOT_THERE;
+  }
+
+  // src/client/secrets.js
+  var SECRET = /^[0-9a-f]{96}$/;
+  var isSecret = (typed) => SECRET.test(plain(typed));
+  var malformed = (name, whose) => `That is no ${name}: one is 96 digits and letters from a to f. Copy all of it, as the ${whose} gave it to you. Nothing was sent.`;
+  var ONE_FOR_BOTH = "Pass and invitation are the same here. They come by two ways, and the service of one must not see the other: type the invitation that the second service's side gave you. Nothing was sent.";
+  function problemOf(task, { pass, invitation }) {
+    if (!isSecret(pass)) return malformed("pass", "first service");
+    if (!isSignedTask(task)) return "";
+    if (!isSecret(invitation)) return malformed("invitation", "second service's side");
+    return plain(pass) === plain(invitation) ? ONE_FOR_BOTH : "";
   }
 
   // src/client/submit.js
@@ -4184,7 +4284,7 @@
   });
   var ATTEMPTS = 5;
   var MOST_WAIT = 310;
-  var GONE = 410;
+  var GONE2 = 410;
   var NEXT = "Take part in the next window";
   var CLOCK2 = "Set this machine's clock right, or wait for the window to begin";
   var USED = "This invitation was used in this window, from another device or by somebody else. Finish there, or take part in the next window";
@@ -4210,8 +4310,9 @@
   var OVER = "An answer was given here before, for a time that this device took to be over: what was sent is not kept any more, and is not made anew. Nothing was sent now.";
   var REFUSED = "The tokens of this time were refused here: nothing was sent, and nothing will be. Take part in the next window.";
   async function placeOf({ task, taskId, window, pass, invitation }) {
-    const who = await nameOf(isSignedTask(task) ? invitation : pass);
-    return { taskId, window, who };
+    const byPass = await nameOf(pass);
+    if (!isSignedTask(task)) return { taskId, window, who: byPass };
+    return { taskId, window, who: await nameOf(invitation), pass: byPass };
   }
   async function submit({
     task,
@@ -4221,7 +4322,7 @@
     datum,
     window,
     anotherPerson = false,
-    fetcher = ask,
+    fetcher,
     pause = wait,
     attempts = ATTEMPTS,
     seconds = () => Date.now() / 1e3
@@ -4241,15 +4342,21 @@
     }
     let kept = await keep(place, null, { adopt, most: paidWindows(task) });
     if (!kept) {
-      await askWhatWasDestroyed(task, place, fetcher);
-      const signed = await untilAnswered(200, CARDS2, sending, () => fetcher(`${issuer}/v2/tasks/${taskId}/cards/${window}`, plainly({})));
+      await askWhatWasDestroyed(task, place, sending);
+      const signed = await untilAnswered(200, CARDS2, sending, () => [`${issuer}/v2/tasks/${taskId}/cards/${window}`]);
       kept = await takePart({ task, place, datum, signed, seconds: seconds(), adopt });
     }
     if (kept.state === DRAWN) {
-      const body = await request2(poll, kept);
-      const answer = await untilAnswered(200, ISSUER, sending, () => fetcher(`${issuer}/v2/tokens/${taskId}/${window}`, posted(body, invitation, "token-requests")));
-      await finish(poll, kept, answer);
+      try {
+        const body = await request2(poll, kept);
+        const answer = await untilAnswered(200, ISSUER, sending, () => [`${issuer}/v2/tokens/${taskId}/${window}`, posted(body, invitation, "token-requests")]);
+        await finish(poll, kept, answer);
+      } catch (error) {
+        const row = await find(place);
+        if (!row || [DRAWN, ENDED].includes(row.state)) throw error;
+      }
       kept = await find(place);
+      if (!kept) throw new Error(GONE);
     }
     if (kept.state === SENT) return true;
     if (kept.state !== FINAL) {
@@ -4258,31 +4365,23 @@
     await handIn({ ...report, place });
     return false;
   }
-  async function askWhatWasDestroyed(task, place, fetcher) {
+  async function askWhatWasDestroyed(task, place, { fetcher }) {
     const windows = await answeredIn(place);
     if (windows.length < paidWindows(task)) return;
     for (const window of windows) {
       const path = `/v2/tasks/${place.taskId}/marks/${window}`;
-      const answer = await answered(fetcher(path, plainly({ method: "HEAD" }))).catch(() => ({}));
-      if (answer.status === GONE) await keepDestroyed({ ...place, window });
+      const answer = await ask(path, { method: "HEAD" }, { fetcher }).catch(() => ({}));
+      if (answer.status === GONE2) await keepDestroyed({ ...place, window });
     }
   }
   async function handIn({ taskId, pass, place, sending }) {
     await untilAnswered(202, SHUFFLER, sending, async () => {
       const body = await sealedReport({ place });
-      const path = `/v2/reports/${taskId}/${place.window}`;
-      const { fetcher } = sending;
-      return fetcher(path, posted(body, pass, "sealed-report"));
+      return [`/v2/reports/${taskId}/${place.window}`, posted(body, pass, "sealed-report")];
     });
     await keepSent(place);
   }
-  var plainly = (fields) => ({
-    credentials: "omit",
-    referrerPolicy: "no-referrer",
-    redirect: "error",
-    ...fields
-  });
-  var posted = (body, secret, kind) => plainly({
+  var posted = (body, secret, kind) => ({
     method: "POST",
     body,
     headers: {
@@ -4290,23 +4389,23 @@
       "content-type": `application/vnd.esa.${kind}`
     }
   });
-  async function untilAnswered(wanted, words, { pause, attempts }, send2) {
+  async function untilAnswered(wanted, words, { fetcher, pause, attempts }, make2) {
     let waited = false;
+    const once = async () => {
+      const [url, fields] = await make2();
+      return ask(url, fields, { fetcher }).catch((error) => {
+        if (!(error instanceof Lost)) throw error;
+      });
+    };
     for (let attempt = 0; attempt < attempts; attempt++) {
       if (attempt) await pause(Math.min(30, 0.2 * 2 ** attempt));
-      let answer;
-      const made = send2();
-      try {
-        answer = await answered(made);
-        if (answer.status === 425 && !waited && (answer.seconds ?? MOST_WAIT) < MOST_WAIT) {
-          waited = true;
-          await pause(answer.seconds);
-          answer = await answered(send2());
-        }
-      } catch (error) {
-        if (!(error instanceof Lost)) throw error;
-        continue;
+      let answer = await once();
+      if (answer?.status === 425 && !waited && (answer.seconds || MOST_WAIT) < MOST_WAIT) {
+        waited = true;
+        await pause(answer.seconds);
+        answer = await once();
       }
+      if (!answer) continue;
       if (answer.status === wanted) return answer.body;
       if (answer.status < 500 && answer.status !== 408) {
         const remedy = words[answer.status] ?? `A service refused this (${answer.status})`;
@@ -4315,22 +4414,6 @@
     }
     throw new Error("The service does not answer. Press the button again: the same is sent.");
   }
-  var Lost = class extends Error {
-  };
-  async function answered(made) {
-    let answer;
-    try {
-      answer = await made;
-      const body = await bytesOf(answer, MOST_SHORT);
-      const after = answer.headers.get("retry-after") ?? "";
-      const seconds = /^[0-9]{1,6}$/.test(after) ? Number(after) : void 0;
-      return { status: answer.status, body, seconds };
-    } catch (error) {
-      if (error instanceof TypeError || error?.name === "AbortError") throw new Lost();
-      throw error;
-    }
-  }
-  var ask = (url, fields) => fetch(url, fields);
   var wait = (seconds) => new Promise((resolve) => setTimeout(resolve, 1e3 * seconds));
 
   // src/page/chart.js
@@ -4389,7 +4472,8 @@
       const names = task.domain.length ? task.domain : [...Array(task.size).keys()].map(String);
       return names.map((label2) => ({
         label: label2,
-        value: result.counts[label2] ?? 0,
+        // A choice may be named as what every object has.
+        value: Object.hasOwn(result.counts, label2) ? result.counts[label2] : 0,
         error: result.error_of_all_counts,
         low: 0,
         high: result.users
@@ -4429,7 +4513,7 @@
       ["What happens on your device", randomising(task)],
       [
         "What the first service learns",
-        `Who holds your link, your network address, and when you answer. Not your answer: it receives locked messages that it cannot open, equally many and equally long whatever you answer. It mixes them with those of everybody else, and waits until at least ${task.min_batch} people have answered; with fewer, all answers are destroyed.`
+        `Who holds your link, your network address, what your browser says of itself to every site, and when you answer. Not your answer: it receives locked messages that it cannot open, equally many and equally long whatever you answer. It mixes them with those of everybody else, and waits until at least ${task.min_batch} people have answered; with fewer, all answers are destroyed.`
       ],
       [
         "What the second service learns",
@@ -4441,13 +4525,18 @@
       ],
       ["If the two services work together", together(task)],
       ["Who could invent participants", inventing(task)],
+      ["What your browser keeps", keeping(task)],
       [
         "What you must trust",
-        "Your device; and that the first service sent you this page unchanged. If you do not, use the command-line client instead: it sends exactly the same."
+        "Your device and its browser; and that the first service sent you this page unchanged, with terms that were agreed on: the page checks who signed the keys and the result, but does not compute that the noise keeps the promise. If you do not, use the command-line client instead: it sends exactly the same, computes that, and keeps its files better than a browser does."
       ]
     ];
   }
-  var ASKED = " But its public side, the issuer, learns who holds your invitation, your network address, and when you ask it for the tokens that make your messages count; it does not see these messages.";
+  function keeping(task) {
+    const forgotten = task.issuer ? "the issuer then refuses another answer in the same time, but this page no longer knows in how many times you answered" : "then another answer could be randomised and sent";
+    return `Your locked messages, before they are sent, and after that time marks of them: never your answer. What a browser has erased may stay on its disk for a while. A private window that is closed, and storage that is cleared, forget all of it: ${forgotten}.`;
+  }
+  var ASKED = " But its public side, the issuer, learns who holds your invitation, your network address, what your browser says of itself to every site, and when you ask it for the tokens that make your messages count; it does not see these messages.";
   var isFlipped = ({ protocol }) => protocol === "boolean_sum" || protocol === "real_sum";
   function inventing(task) {
     const then = isFlipped(task) ? "With all others invented, only the dice of your own device would protect you." : "With all others invented, hardly anything would protect you.";
@@ -4520,10 +4609,12 @@
   }
   async function prepare() {
     const taskId = location.pathname.split("/")[2] ?? "";
-    const answer = await fetch(`/v2/tasks/${taskId}`, { credentials: "omit" });
+    const answer = await ask(`/v2/tasks/${taskId}`, {}, { most: MOST_ANSWER });
+    if (answer.status >= 500) throw new Lost();
     if (!answer.ok) throw new Error("There is no poll at this address.");
-    const task = await readTask(await bytesOf(answer), taskId);
-    const about = await documentOf(await fetch(`/poll/${taskId}/about`), MOST_SHORT);
+    const task = await readTask(answer.body, taskId);
+    const about = documentOf(await ask(`/poll/${taskId}/about`));
+    if (typeof about?.question !== "string") throw new Error(NO_DOCUMENT);
     $("question").textContent = about.question;
     document.title = about.question;
     $("one-host").hidden = !about.one_host;
@@ -4537,22 +4628,29 @@
     }
     showChoices(task);
     $("pass").value = location.hash.slice(1);
-    $("pass-row").hidden = Boolean($("pass").value);
+    $("pass-row").hidden = isSecret($("pass").value);
     $("invitation-row").hidden = !isSignedTask(task);
     $("invitation").required = isSignedTask(task);
-    const poll = { task, taskId };
-    const own = isSignedTask(task) ? $("invitation") : $("pass");
-    own.addEventListener("change", () => sayWhatIsKept(poll).catch(() => {
+    const poll = { task, taskId, said: /* @__PURE__ */ new Map() };
+    const own2 = isSignedTask(task) ? $("invitation") : $("pass");
+    own2.addEventListener("change", () => sayWhatIsKept(poll).catch(() => {
     }));
     $("form").addEventListener("submit", (event) => {
       event.preventDefault();
       send(poll);
     });
-    await settle({ ...poll, seconds: Date.now() / 1e3 });
+    await tidy(poll);
     await sayWhatIsKept(poll);
     await update(poll);
     $("poll").hidden = false;
     setTimeout(look, 1e3 * SECONDS_BETWEEN_LOOKS, poll);
+  }
+  async function tidy(poll) {
+    const seconds = Date.now() / 1e3;
+    const live = firstLive(poll.task, seconds);
+    if (poll.live === live) return;
+    await settle({ ...poll, seconds });
+    poll.live = live;
   }
   var secrets = () => ({ pass: $("pass").value.trim(), invitation: $("invitation").value.trim() });
   async function sayWhatIsKept({ task, taskId }) {
@@ -4572,15 +4670,19 @@
     const choices = $("choices");
     if (isNumber(task)) {
       const [low, high] = task.bounds;
-      choices.innerHTML = '<label for="number"></label><input id="number" inputmode="decimal" required autocomplete="off">';
-      choices.firstChild.textContent = `A number from ${low} to ${high}; one outside counts as the nearest end. `;
+      const [label2, input] = ["label", "input"].map((name) => document.createElement(name));
+      Object.assign(input, { id: "number", inputMode: "decimal", required: true, autocomplete: "off" });
+      input.spellcheck = false;
+      label2.htmlFor = input.id;
+      label2.textContent = `A number from ${low} to ${high}; one outside counts as the nearest end. `;
+      choices.append(label2, input);
       return;
     }
     const names = isBinned(task) ? (task.domain.length ? task.domain : [...Array(task.size).keys()]).map((n, i) => [i, n]) : [["1", "Yes"], ["0", "No"]];
     for (const [value, name] of names) {
       const label2 = document.createElement("label");
       const input = document.createElement("input");
-      Object.assign(input, { type: "radio", name: "choice", value, required: true });
+      Object.assign(input, { type: "radio", name: "choice", value, required: true, autocomplete: "off" });
       label2.className = "choice";
       label2.append(input, ` ${name}`);
       choices.append(label2);
@@ -4592,34 +4694,44 @@
     return isBinned(task) && task.domain.length ? task.domain[place] : place;
   }
   async function send(poll) {
+    const problem = problemOf(poll.task, secrets());
+    if (problem) return tell(problem, "problem");
     $("send").disabled = true;
     await update(poll);
     if ($("form").hidden) return;
     tell("Randomising and locking your answer, then sending it …");
+    navigator.storage?.persist?.().catch(() => {
+    });
     try {
       const window = windowNow(poll.task);
       const who = { ...poll, ...secrets(), window };
       const anotherPerson = $("another").checked;
       const again = !isSignedTask(poll.task) && !anotherPerson && await isWaiting(await placeOf(who));
-      await submit({ ...who, datum: datumOf(poll.task), anotherPerson });
+      const before = await submit({ ...who, datum: datumOf(poll.task), anotherPerson });
       const whose = again ? "The answer that was randomised here before, with another link," : "Your randomised answer";
-      tell(`${whose} has arrived. The result appears here when it is published.`, "done");
+      const arrived = before ? "The answer that was randomised here before has arrived already: nothing was sent now." : `${whose} has arrived.`;
+      tell(`${arrived} The result appears here when it is published.`, "done");
       $("form").hidden = true;
+      $("form").reset();
     } catch (error) {
       tell(error.message, "problem");
       $("send").disabled = false;
     }
   }
   async function look(poll) {
+    await tidy(poll).catch(() => {
+    });
     await update(poll);
     setTimeout(look, 1e3 * SECONDS_BETWEEN_LOOKS, poll);
   }
   async function update(poll) {
     try {
-      const answer = await fetch(`/poll/${poll.taskId}/results`, { cache: "no-store" });
-      const published = answer.ok ? await documentOf(answer, MOST_RESULTS) : [];
+      const answer = await ask(`/poll/${poll.taskId}/results`, {}, { most: MOST_RESULTS });
+      const published = answer.ok ? documentOf(answer) : [];
       if (!published.length) return;
-      const results = await Promise.all(published.map((one) => readResult(poll, one)));
+      const signed = await Promise.all(published.map((one) => readResult(poll, one)));
+      const results = signed.filter(({ state }) => state === void 0);
+      if (!results.length) return;
       const result = results.at(-1);
       if (isClosed(poll.task, results)) {
         close("This poll is closed; this is its result.");
@@ -4627,7 +4739,8 @@
         const next = dayOf(poll.task, result.window + 1);
         close(`This is the result so far. The poll goes on at ${next}: load this page again then.`);
       }
-      await show(poll, result);
+      show(poll, result);
+      await sayStandings(poll, results);
     } catch {
     }
   }
@@ -4635,7 +4748,7 @@
     $("form").hidden = true;
     if ($("status").textContent !== words) tell(words, "done");
   }
-  async function show(poll, result) {
+  function show(poll, result) {
     if (poll.shown === result.window) return;
     poll.shown = result.window;
     const { task } = poll;
@@ -4660,7 +4773,21 @@
     $("warning").textContent = result.warning ?? "";
     $("result").hidden = false;
     $("when").textContent = dayOf(task, result.window);
-    $("standing").textContent = await standingOf(poll, result);
+  }
+  async function sayStandings(poll, results) {
+    const last = results.at(-1).window;
+    const sentences = [];
+    for (const result of results) {
+      if (!poll.said.has(result.window)) {
+        const words2 = await standingOf(poll, result);
+        if (words2 !== NO_MARKS) poll.said.set(result.window, words2);
+        else if (result.window === last) sentences.push(words2);
+      }
+      const words = poll.said.get(result.window);
+      const time = result.window === last ? "" : `Of ${dayOf(poll.task, result.window)}: `;
+      if (words) sentences.push(time + words);
+    }
+    $("standing").textContent = sentences.join(" ");
   }
   async function standingOf(poll, result) {
     const { task, taskId } = poll;
@@ -4669,8 +4796,11 @@
       const rows = kept.filter(({ report, marks }) => report || marks);
       if (!rows.length) return "";
       const most = await marksSize(poll, result);
-      const answer = await fetch(`/v2/tasks/${taskId}/marks/${result.window}`, { credentials: "omit" });
-      const file = answer.ok ? await bytesOf(answer, most) : new Uint8Array();
+      const path = `/v2/tasks/${taskId}/marks/${result.window}`;
+      const answer = await ask(path, {}, { most }).catch((error) => {
+        if (!(error instanceof Lost)) throw error;
+      });
+      const file = answer?.ok ? answer.body : null;
       const said = [];
       for (const row of rows) said.push(await lookUp({ task }, row, result, file));
       return [...new Set(said)].join(" ");
@@ -4702,7 +4832,9 @@
     randomize,
     obstacle,
     outcomes: outcomes_exports,
-    privacyWords
+    privacyWords,
+    problemOf,
+    rowsOf
   };
   if (globalThis.document?.getElementById("poll")) start();
 })();
