@@ -64,11 +64,13 @@ def test_what_another_program_has_made_counts(world: IssuingWorld, status: int, 
 
 
 def test_a_pass_is_no_invitation(world: IssuingWorld) -> None:
-    with pytest.raises(InvalidParameter, match="the same text twice"):
+    with pytest.raises(InvalidParameter, match="one for both"):
         services.take_part(
-            world.task, 1, shuffler="http://127.0.0.1:9", pass_secret="0a" * 48,
-            invitation="0a" * 48 + "\n",
-        )  # fmt: skip
+            *(world.task, 1),
+            shuffler="http://127.0.0.1:9",
+            pass_secret="0a" * 48,
+            invitation="0a" * 48,
+        )
 
 
 def test_a_shuffler_without_marks_hides_nothing_that_was_signed(

@@ -136,14 +136,6 @@ class Evidence:
         start = MarksFile(self.card_digest, b"").encode()
         return len(start) + MARK_BYTES * self.header.slots
 
-    def standing(self, kept: Kept | None, *, signed: bool) -> Standing | None:
-        """Return what is said of a report without a look at the marks; None if they decide."""
-        if kept is None or not own_marks(kept, signed=signed):
-            return Standing.NOT_SENT
-        if {self.card_digest, self.header.card_digest} != {kept.card_digest}:
-            return Standing.OTHER_CARD
-        return Standing.DENIED if self.marks_sha256 != self.header.marks_sha256 else None
-
 
 def read_evidence(task: Task, window: int, result: bytes) -> Evidence:
     """Return what both services signed about a batch, from a result with its signature.
