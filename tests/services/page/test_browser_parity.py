@@ -6,12 +6,23 @@ Needs node, chromium and the packages of browser/; without them the run says wha
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 
 from smoothdp.services.client.inclusion import Standing
 from smoothdp.services.demo.poll_demo import Poll, poll_on_loopback
+from smoothdp.services.formats.batch import BatchHeader
+from smoothdp.services.formats.marks import MarksFile
+from smoothdp.services.formats.report import Report
+from smoothdp.services.formats.result import SignedResult
+from smoothdp.services.shuffler.poll_routes import poll_routes, publish
+from smoothdp.services.wire.running import on_loopback
 from tests.services.page.test_browser import (
     FEW,
     browser as browser,
@@ -21,6 +32,8 @@ from tests.services.page.test_browser import (
     pressing,
     step,
 )
+from tests.services.worlds.issuing_world import WINDOW
+from tests.services.worlds.small_tasks import ANALYZER_SIGN, SHUFFLER_SIGN, small_task
 
 pytestmark = pytest.mark.slow
 
@@ -274,3 +287,77 @@ def test_answers_at_the_load_that_are_none(
     with driven(browser, link=poll.link, before=before, expect=words) as process:
         assert not step(process, "status")["form"]
         step(process, "end")
+
+
+def test_each_window_with_an_answer_is_looked_up_and_a_refusal_is_no_result(
+    browser: str, tmp_path: Path
+) -> None:
+    """Also where a later window has its result; a window that was refused closes no poll."""
+    task = small_task(issuer=None, proof="none", windows=3)
+    own, others, digest = bytes(52), b"\x01" * 52, b"d" * 32
+    files = {
+        WINDOW: MarksFile.of(digest, [own, others]),
+        WINDOW + 1: MarksFile.of(digest, [others]),
+    }
+    for window, file in files.items():
+        header = BatchHeader(False, digest, bytes(16), 9, file.slots, (bytes(32),), file.sha256)
+        publish(
+            tmp_path,
+            SignedResult.sign(
+                {
+                    "task_id": task.task_id.hex(),
+                    "window": window,
+                    "card_digest": digest.hex(),
+                    "marks_sha256": file.sha256.hex(),
+                    "batch_header": header.sign(SHUFFLER_SIGN).encode().hex(),
+                    "users": 9,
+                    "sum": 5.0,
+                    "error_of_sum": 1.0,
+                    "error_fails_with_probability": 0.05,
+                    "epsilon_of_this_batch": 1.0,
+                    "sentence": f"The result of {window}.",
+                },
+                ANALYZER_SIGN,
+            ),
+        )
+    refused = {"task_id": task.task_id.hex(), "window": WINDOW + 2, "state": "refused"}
+    publish(tmp_path, SignedResult.sign(refused, ANALYZER_SIGN))
+
+    async def terms(_: Request) -> Response:
+        return Response(task.encoded)
+
+    async def marks(request: Request) -> Response:
+        return Response(files[int(request.path_params["window"])].encode())
+
+    name = task.task_id.hex()
+    routes = [
+        Route(f"/v2/tasks/{name}", terms),
+        Route(f"/v2/tasks/{name}/marks/{{window}}", marks),
+        *poll_routes(task, "Tea?", tmp_path),
+    ]
+    report = Report(digest, (own,), ()).encode()
+    kept = f"""
+        for (const window of [{WINDOW}, {WINDOW + 1}]) {{
+          const place = {{ taskId: {name!r}, window, who: "me" }};
+          const row = {{ cardDigest: smoothdp.fromHex({digest.hex()!r}), state: "final",
+            report: smoothdp.fromHex({report.hex()!r}) }};
+          await smoothdp.outcomes.keep(place, {{ row, signed: new Uint8Array(1) }}, {{ most: 3 }});
+          await smoothdp.outcomes.keepSent(place);
+        }}
+        """
+    shown = """
+        await until(() => $("standing").textContent);
+        return [$("standing").textContent, $("guarantee").textContent, $("form").hidden];
+        """
+    with (
+        on_loopback(Starlette(routes=routes)) as url,
+        driven(
+            browser, link=f"{url}/poll/{name}#{'0a' * 48}", evaluate=kept, reloaded=[SHOWN + shown]
+        ) as process,
+    ):
+        step(process, "evaluated")
+        standing, guarantee, closed = step(process, "evaluated")["value"]
+        assert step(process, "end")["problems"] == []
+    assert standing == f"Of 1970-02-11 16:00 UTC: {Standing.INCLUDED} {Standing.LEFT_OUT}"
+    assert guarantee.startswith(f"The result of {WINDOW + 1}.")
+    assert not closed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from smoothdp.services.client.inclusion import Standing
 from smoothdp.services.formats.batch import BatchHeader
@@ -391,13 +392,13 @@ def test_evidence_that_is_missing_accuses_nobody() -> None:
         made = BatchHeader(True, card, bytes(16), 1, len(slots), hashes, file.sha256)
         return made.sign(SHUFFLER_SIGN).encode().hex()
 
-    whole = {
+    whole: dict[str, Any] = {
         "card_digest": digest.hex(),
         "marks_sha256": file.sha256.hex(),
         "batch_header": header(),
     }
     not_good = "What is published is not what both services signed."
-    cases: list[tuple[dict[str, object], bool, str]] = [
+    cases: list[tuple[dict[str, Any], bool, str]] = [
         (whole, True, Standing.INCLUDED),
         ({name: text.upper() for name, text in whole.items()}, True, Standing.INCLUDED),
         *[({k: v for k, v in whole.items() if k != name}, True, not_good) for name in whole],
