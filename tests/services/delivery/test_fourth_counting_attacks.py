@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections import Counter
 from collections.abc import Mapping
@@ -10,18 +11,25 @@ from math import exp
 from pathlib import Path
 from typing import Any
 
+import httpx
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from scipy.stats import binom
+from starlette.applications import Starlette
 
+from smoothdp.cli.serving.submit import results
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.random.entropy import SeededRandom
-from smoothdp.services.analyzer.release import work
+from smoothdp.services.analyzer.release import read_result, work
 from smoothdp.services.analyzer.release_rule import rule
 from smoothdp.services.analyzer.who_could import sentence
+from smoothdp.services.client.inclusion import read_evidence
 from smoothdp.services.formats.design.values import DUMMY
+from smoothdp.services.formats.result import SignedResult
 from smoothdp.services.formats.slots import seal_slots
 from smoothdp.services.formats.task import Task
+from smoothdp.services.shuffler.poll_routes import poll_routes, publish
 from tests.services.worlds.party_world import HOUR, WINDOW, PartyWorld
 from tests.services.worlds.small_tasks import small_task
 
@@ -181,6 +189,46 @@ def test_a_window_that_cannot_be_counted_holds_up_no_other(tmp_path: Path) -> No
         work(world.analyzer)
     assert world.result(WINDOW)["state"] == "REFUSED"
     work(world.analyzer)
+    world.close()
+
+
+async def asked_of(page: Starlette, path: str) -> Any:
+    """Return the document that a page answers to a request."""
+    transport = httpx.ASGITransport(app=page)
+    async with httpx.AsyncClient(transport=transport, base_url="https://x") as http:
+        return (await http.get(path)).json()
+
+
+# ---- what was signed of a window that is not released --------------------------------------------
+
+
+@pytest.mark.parametrize("status", [200, 403])
+def test_the_evidence_of_a_refused_window_comes_to_those_who_look_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    """Whatever status stands before it: it is not a result, and `--signed` keeps it."""
+    world = PartyWorld(tmp_path)
+    world.open_window()
+    world.send_many(12)
+    assert world.finish(200)["state"] == "REFUSED"
+    body = read_result(world.analyzer, WINDOW, now=world.now)[1]
+    answers = httpx.MockTransport(lambda _: httpx.Response(status, content=body))
+    monkeypatch.setattr("smoothdp.services.read_collector", lambda _: (world.task, "token"))
+    monkeypatch.setattr(
+        "smoothdp.services.connect", lambda url: httpx.Client(base_url=url, transport=answers)
+    )
+    asked = [str(WINDOW), "--collector", str(tmp_path), "--analyzer", "https://x", "--signed"]
+    outcome = CliRunner().invoke(results, [*asked, str(tmp_path / "signed.json")])
+    assert outcome.exit_code == 1
+    assert "of 200 accounts that were served 12 are here" in outcome.output
+    kept = (tmp_path / "signed.json").read_bytes()
+    evidence = read_evidence(world.task, WINDOW, kept)
+    assert evidence.marks_sha256 == evidence.header.marks_sha256
+    assert evidence.header.users == 12
+    # A page that shows numbers has none to show of it.
+    publish(tmp_path / "published", SignedResult.decode(kept))
+    page = Starlette(routes=poll_routes(world.task, "Tea?", tmp_path / "published"))
+    assert asyncio.run(asked_of(page, f"/poll/{world.task.task_id.hex()}/results")) == []
     world.close()
 
 

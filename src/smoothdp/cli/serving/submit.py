@@ -6,13 +6,16 @@ import json
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from smoothdp.cli.options.command_line import refuse_nan
 from smoothdp.cli.serving.taking_part import take_part
 from smoothdp.whole_file import whole_file
+
+if TYPE_CHECKING:
+    from smoothdp.services.formats.result import SignedResult
 
 _PAUSE = 0.5
 _FILE = click.Path(path_type=Path, dir_okay=False)
@@ -71,7 +74,8 @@ def results(window: int, collector: Path, analyzer: str, wait: float, signed: Pa
     """Print the result of WINDOW as JSON; without one say why there is none, and exit 3.
 
     With --signed it is written to a file as the analyser signed it, too: what smoothdp look-up
-    reads, and what the poll page shows.
+    reads, and what the poll page shows. A window that was refused or quarantined has such a file
+    as well, for look-up alone: it says why, and what both services signed of the batch.
 
     With --wait, an analyser that does not answer, or answers with an error of its own, is asked
     again until the wait is over.
@@ -81,6 +85,7 @@ def results(window: int, collector: Path, analyzer: str, wait: float, signed: Pa
       smoothdp results 20778 --collector smokers/collector --analyzer http://127.0.0.1:8602
     """
     from smoothdp import services
+    from smoothdp.services.client.collector import NotReleased
 
     task, token = services.read_collector(collector)
     end = time.monotonic() + wait
@@ -96,6 +101,8 @@ def results(window: int, collector: Path, analyzer: str, wait: float, signed: Pa
                 if result is not None:
                     break
             except services.ServiceError as error:
+                if signed is not None and isinstance(error, NotReleased):
+                    _write(signed, error.signed)
                 # No answer, or one that says that the service has a problem: it may pass.
                 if statuses and statuses[-1] < 500:
                     raise
@@ -113,6 +120,10 @@ def results(window: int, collector: Path, analyzer: str, wait: float, signed: Pa
         click.echo(why, err=True)
         raise SystemExit(3)
     if signed is not None:
-        with whole_file(signed) as partial:
-            partial.write_bytes(result.encode())
+        _write(signed, result)
     click.echo(json.dumps(result.document, indent=2))
+
+
+def _write(path: Path, signed: SignedResult) -> None:
+    with whole_file(path) as partial:
+        partial.write_bytes(signed.encode())

@@ -14,6 +14,16 @@ from smoothdp.services.wire.calls import ServiceError, ask, shown_words
 from smoothdp.services.wire.key_files import SECRETS_FILE, read_secret
 
 
+class NotReleased(ServiceError):
+    """The analyser signed that nothing of a window will be released, and why.
+
+    Attributes:
+        signed: what it signed, with the evidence of its batch: what users look their report up in.
+    """
+
+    signed: SignedResult
+
+
 def read_collector(directory: Path) -> tuple[Task, str]:
     """Return the task and the token of the collector whose directory it is.
 
@@ -41,8 +51,11 @@ def fetch_result(
     The signature is that of the task's analyser. The state is one of those in `window_state`, or
     whatever else the other end wrote.
 
+    Whether a window was released is read from what was signed, not from the status of the answer.
+
     Raises:
-        ServiceError: it was refused, and why; or it was not signed by the task's analyser.
+        NotReleased: the window was refused or quarantined, and why.
+        ServiceError: the request was refused, or the answer not signed by the task's analyser.
 
     >>> from types import SimpleNamespace
     >>> analyzer = httpx.MockTransport(lambda _: httpx.Response(202, json={"state": "open"}))
@@ -57,12 +70,17 @@ def fetch_result(
     expected, got, remedy = "a released result", answer.words(), "Ask who runs the analyser"
     if answer.status in (200, 403):
         signed = _signed(answer.body, task, window)
-        if answer.status == 200:
+        if "state" not in signed.document:
             return signed, ""
         why = str(signed.document.get("reason"))
-        got = f"a window that was refused for good: {shown_words(why)}"
-        remedy = "Nothing of this window will be released"
-    elif answer.status == 401:
+        error = NotReleased(
+            expected=f"{expected} of window {window}",
+            got=f"a window that was refused for good: {shown_words(why)}",
+            remedy="Nothing of this window will be released",
+        )
+        error.signed = signed
+        raise error
+    if answer.status == 401:
         got, remedy = "401, the token was refused", "Give the directory of this task's collector"
     elif answer.status == 404:
         got, remedy = "404, a task that it does not know", "Check the address of the analyser"
