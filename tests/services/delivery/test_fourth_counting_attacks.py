@@ -21,11 +21,12 @@ from starlette.applications import Starlette
 from smoothdp.cli.serving.submit import results
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.random.entropy import SeededRandom
+from smoothdp.services.analyzer.estimates import estimate_of
 from smoothdp.services.analyzer.release import read_result, work
 from smoothdp.services.analyzer.release_rule import rule
 from smoothdp.services.analyzer.who_could import sentence
 from smoothdp.services.client.inclusion import read_evidence
-from smoothdp.services.formats.design.values import DUMMY
+from smoothdp.services.formats.design.values import DUMMY, INVALID
 from smoothdp.services.formats.result import SignedResult
 from smoothdp.services.formats.slots import seal_slots
 from smoothdp.services.formats.task import Task
@@ -110,6 +111,38 @@ def test_a_batch_without_any_noise_is_not_released_nor_charged(tmp_path: Path) -
     assert "counts" not in document
     assert world.charged() == []
     world.close()
+
+
+# ---- how far one false user moves what is printed -----------------------------------------------
+
+
+@pytest.mark.parametrize("protocol", BY_SPEED[:-1])
+def test_no_false_user_moves_more_than_is_printed(protocol: str) -> None:
+    """Every envelope of one value, in the place of an own value without noise."""
+    task = small_task(protocol, **TASKS[protocol], **OPEN)
+    others = sent(task, task.min_batch - 1, {})
+    if task.design.has_dummies and not protocol.startswith("paired"):
+        # A bin just below where it is shown as 0: one message of it more makes it appear.
+        others[1] = task.min_batch if protocol == "histogram" else others[1]
+    own = Counter({1: task.slots if protocol == "real_sum" else 1})
+    shown = estimate_of(task, users=task.min_batch, tally=others + own)
+    moved = []
+    for value in (*range(task.design.n_values), DUMMY, INVALID):
+        false = Counter({value: task.slots})
+        lied = estimate_of(task, users=task.min_batch, tally=others + false)
+        if "sum" in shown:
+            most = shown["most_one_false_user_moves_the_sum"]
+            assert abs(lied["sum"] - shown["sum"]) <= most + 1e-9
+            moved.append(abs(lied["sum"] - shown["sum"]) / most)
+            continue
+        most = shown["most_one_false_user_moves_a_count"]
+        flips = shown.get("most_one_false_user_makes_appear_or_disappear", most)
+        for name in {*shown["counts"], *lied["counts"]}:
+            before, after = (one["counts"].get(name, 0) for one in (shown, lied))
+            assert abs(after - before) <= (most if before and after else flips)
+            moved.append(abs(after - before) / most)
+    # The bounds are reached, or nearly so; of hidden counts they are passed by the noise.
+    assert max(moved) > 0.7
 
 
 # ---- what singling out costs, in the words of the result -----------------------------------------
