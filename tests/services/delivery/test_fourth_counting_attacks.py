@@ -19,13 +19,14 @@ from scipy.stats import binom
 from starlette.applications import Starlette
 
 from smoothdp.cli.serving.submit import results
-from smoothdp.errors import InvalidParameter
+from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.random.entropy import SeededRandom
 from smoothdp.services.analyzer.estimates import estimate_of
 from smoothdp.services.analyzer.release import read_result, work
 from smoothdp.services.analyzer.release_rule import rule
 from smoothdp.services.analyzer.who_could import sentence
 from smoothdp.services.client.inclusion import read_evidence
+from smoothdp.services.formats.design.agreeing import agree_on_one_host
 from smoothdp.services.formats.design.values import DUMMY, INVALID
 from smoothdp.services.formats.result import SignedResult
 from smoothdp.services.formats.slots import seal_slots
@@ -189,6 +190,20 @@ def test_the_sentence_is_the_least_that_the_rule_lets_out(protocol: str, share: 
 def test_a_task_whose_results_have_no_number_is_refused(changes: dict[str, Any], word: str) -> None:
     with pytest.raises(InvalidParameter, match=word):
         replace(small_task("real_sum"), **changes)
+
+
+def test_a_task_that_is_refused_leaves_no_keys_and_is_made_at_the_next_try(tmp_path: Path) -> None:
+    asked: dict[str, Any] = {"epsilon": "4", "delta": "0.01", "min_batch": 12}
+    asked |= {"issuer_url": "http://127.0.0.1:8603", "origin": "127.0.0.1", "size": 2}
+    with pytest.raises(InvalidParameter, match="two bounds"):
+        agree_on_one_host(tmp_path, "real_sum", bounds=("1", "0"), **asked)
+    assert list(tmp_path.iterdir()) == []
+    task = agree_on_one_host(tmp_path, "real_sum", bounds=("0", "1"), **asked)
+    keys = (tmp_path / "issuer" / "secrets.json").read_bytes()
+    with pytest.raises(InvalidData, match="exists"):
+        agree_on_one_host(tmp_path, "real_sum", bounds=("0", "1"), **asked)
+    assert (tmp_path / "issuer" / "secrets.json").read_bytes() == keys
+    assert (tmp_path / "task.json").read_bytes() == task.encoded
 
 
 def test_numbers_at_the_largest_bounds_have_a_mean(tmp_path: Path) -> None:
