@@ -101,6 +101,21 @@ def test_who_follows_the_protocol_is_released_and_so_are_as_many_false_ones_as_a
             assert rule(task, users=users, served=users, tally=told).state == ""
 
 
+@pytest.mark.parametrize("share", ["0.9", "2/3", "1"])
+def test_false_users_in_the_share_quarantine_nothing_but_may_stay_away(share: str) -> None:
+    """All that a slot may hold, in all numbers of false users: what the page says of both."""
+    task = small_task("histogram", **TASKS["histogram"] | {"honest_share": share})
+    for served in range(task.min_batch, 2 * task.min_batch, 7):
+        liars = task.dishonest(served)
+        for value in (0, DUMMY, INVALID):
+            honest = sent(task, served - liars, {value: liars * task.slots})
+            assert rule(task, users=served, served=served, tally=honest).state == ""
+        without = rule(
+            task, users=served - liars, served=served, tally=sent(task, served - liars, {})
+        )
+        assert (without.state == "") == (served - 2 * liars >= task.fewest_honest)
+
+
 def test_a_batch_without_any_noise_is_not_released_nor_charged(tmp_path: Path) -> None:
     world = PartyWorld(tmp_path, small_task("histogram", size=3, min_batch=60, **OPEN))
     world.open_window()
