@@ -6,16 +6,13 @@ import json
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from smoothdp.cli.options.command_line import refuse_nan
 from smoothdp.cli.serving.taking_part import take_part
 from smoothdp.whole_file import whole_file
-
-if TYPE_CHECKING:
-    from smoothdp.services.formats.result import SignedResult
 
 _PAUSE = 0.5
 _FILE = click.Path(path_type=Path, dir_okay=False)
@@ -85,7 +82,6 @@ def results(window: int, collector: Path, analyzer: str, wait: float, signed: Pa
       smoothdp results 20778 --collector smokers/collector --analyzer http://127.0.0.1:8602
     """
     from smoothdp import services
-    from smoothdp.services.client.collector import NotReleased
 
     task, token = services.read_collector(collector)
     end = time.monotonic() + wait
@@ -101,7 +97,7 @@ def results(window: int, collector: Path, analyzer: str, wait: float, signed: Pa
                 if result is not None:
                     break
             except services.ServiceError as error:
-                if signed is not None and isinstance(error, NotReleased):
+                if signed is not None and error.signed:
                     _write(signed, error.signed)
                 # No answer, or one that says that the service has a problem: it may pass.
                 if statuses and statuses[-1] < 500:
@@ -120,10 +116,10 @@ def results(window: int, collector: Path, analyzer: str, wait: float, signed: Pa
         click.echo(why, err=True)
         raise SystemExit(3)
     if signed is not None:
-        _write(signed, result)
+        _write(signed, result.encode())
     click.echo(json.dumps(result.document, indent=2))
 
 
-def _write(path: Path, signed: SignedResult) -> None:
+def _write(path: Path, signed: bytes) -> None:
     with whole_file(path) as partial:
-        partial.write_bytes(signed.encode())
+        partial.write_bytes(signed)

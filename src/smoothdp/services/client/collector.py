@@ -14,16 +14,6 @@ from smoothdp.services.wire.calls import ServiceError, ask, shown_words
 from smoothdp.services.wire.key_files import SECRETS_FILE, read_secret
 
 
-class NotReleased(ServiceError):
-    """The analyser signed that nothing of a window will be released, and why.
-
-    Attributes:
-        signed: what it signed, with the evidence of its batch: what users look their report up in.
-    """
-
-    signed: SignedResult
-
-
 def read_collector(directory: Path) -> tuple[Task, str]:
     """Return the task and the token of the collector whose directory it is.
 
@@ -54,8 +44,8 @@ def fetch_result(
     Whether a window was released is read from what was signed, not from the status of the answer.
 
     Raises:
-        NotReleased: the window was refused or quarantined, and why.
-        ServiceError: the request was refused, or the answer not signed by the task's analyser.
+        ServiceError: the window was refused or quarantined, and why, with what was signed of it; or
+            the request was refused, or the answer not signed by the task's analyser.
 
     >>> from types import SimpleNamespace
     >>> analyzer = httpx.MockTransport(lambda _: httpx.Response(202, json={"state": "open"}))
@@ -73,12 +63,12 @@ def fetch_result(
         if "state" not in signed.document:
             return signed, ""
         why = str(signed.document.get("reason"))
-        error = NotReleased(
+        error = ServiceError(
             expected=f"{expected} of window {window}",
             got=f"a window that was refused for good: {shown_words(why)}",
             remedy="Nothing of this window will be released",
         )
-        error.signed = signed
+        error.signed = signed.encode()
         raise error
     if answer.status == 401:
         got, remedy = "401, the token was refused", "Give the directory of this task's collector"

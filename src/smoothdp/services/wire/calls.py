@@ -20,7 +20,14 @@ _MOST_WORDS = 300
 
 
 class ServiceError(SmoothdpError, RuntimeError):
-    """A service refused a request, or could not be reached."""
+    """A service refused a request, or could not be reached.
+
+    Attributes:
+        signed: of a window that is not released what the analyser signed, in whose evidence users
+            look their report up; else empty.
+    """
+
+    signed: bytes = b""
 
 
 class Unreachable(ServiceError):
