@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections import Counter
 from collections.abc import Mapping
@@ -10,18 +11,27 @@ from math import exp
 from pathlib import Path
 from typing import Any
 
+import httpx
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from scipy.stats import binom
+from starlette.applications import Starlette
 
-from smoothdp.errors import InvalidParameter
+from smoothdp.cli.serving.submit import results
+from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.random.entropy import SeededRandom
-from smoothdp.services.analyzer.release import work
+from smoothdp.services.analyzer.estimates import estimate_of
+from smoothdp.services.analyzer.release import read_result, work
 from smoothdp.services.analyzer.release_rule import rule
 from smoothdp.services.analyzer.who_could import sentence
-from smoothdp.services.formats.design.values import DUMMY
+from smoothdp.services.client.inclusion import read_evidence
+from smoothdp.services.formats.design.agreeing import agree_on_one_host
+from smoothdp.services.formats.design.values import DUMMY, INVALID
+from smoothdp.services.formats.result import SignedResult
 from smoothdp.services.formats.slots import seal_slots
 from smoothdp.services.formats.task import Task
+from smoothdp.services.shuffler.poll_routes import poll_routes, publish
 from tests.services.worlds.party_world import HOUR, WINDOW, PartyWorld
 from tests.services.worlds.small_tasks import small_task
 
@@ -91,6 +101,21 @@ def test_who_follows_the_protocol_is_released_and_so_are_as_many_false_ones_as_a
             assert rule(task, users=users, served=users, tally=told).state == ""
 
 
+@pytest.mark.parametrize("share", ["0.9", "2/3", "1"])
+def test_false_users_in_the_share_quarantine_nothing_but_may_stay_away(share: str) -> None:
+    """All that a slot may hold, in all numbers of false users: what the page says of both."""
+    task = small_task("histogram", **TASKS["histogram"] | {"honest_share": share})
+    for served in range(task.min_batch, 2 * task.min_batch, 7):
+        liars = task.dishonest(served)
+        for value in (0, DUMMY, INVALID):
+            honest = sent(task, served - liars, {value: liars * task.slots})
+            assert rule(task, users=served, served=served, tally=honest).state == ""
+        without = rule(
+            task, users=served - liars, served=served, tally=sent(task, served - liars, {})
+        )
+        assert (without.state == "") == (served - 2 * liars >= task.fewest_honest)
+
+
 def test_a_batch_without_any_noise_is_not_released_nor_charged(tmp_path: Path) -> None:
     world = PartyWorld(tmp_path, small_task("histogram", size=3, min_batch=60, **OPEN))
     world.open_window()
@@ -102,6 +127,38 @@ def test_a_batch_without_any_noise_is_not_released_nor_charged(tmp_path: Path) -
     assert "counts" not in document
     assert world.charged() == []
     world.close()
+
+
+# ---- how far one false user moves what is printed -----------------------------------------------
+
+
+@pytest.mark.parametrize("protocol", BY_SPEED[:-1])
+def test_no_false_user_moves_more_than_is_printed(protocol: str) -> None:
+    """Every envelope of one value, in the place of an own value without noise."""
+    task = small_task(protocol, **TASKS[protocol], **OPEN)
+    others = sent(task, task.min_batch - 1, {})
+    if task.design.has_dummies and not protocol.startswith("paired"):
+        # A bin just below where it is shown as 0: one message of it more makes it appear.
+        others[1] = task.min_batch if protocol == "histogram" else others[1]
+    own = Counter({1: task.slots if protocol == "real_sum" else 1})
+    shown = estimate_of(task, users=task.min_batch, tally=others + own)
+    moved = []
+    for value in (*range(task.design.n_values), DUMMY, INVALID):
+        false = Counter({value: task.slots})
+        lied = estimate_of(task, users=task.min_batch, tally=others + false)
+        if "sum" in shown:
+            most = shown["most_one_false_user_moves_the_sum"]
+            assert abs(lied["sum"] - shown["sum"]) <= most + 1e-9
+            moved.append(abs(lied["sum"] - shown["sum"]) / most)
+            continue
+        most = shown["most_one_false_user_moves_a_count"]
+        flips = shown.get("most_one_false_user_makes_appear_or_disappear", most)
+        for name in {*shown["counts"], *lied["counts"]}:
+            before, after = (one["counts"].get(name, 0) for one in (shown, lied))
+            assert abs(after - before) <= (most if before and after else flips)
+            moved.append(abs(after - before) / most)
+    # The bounds are reached, or nearly so; of hidden counts they are passed by the noise.
+    assert max(moved) > 0.7
 
 
 # ---- what singling out costs, in the words of the result -----------------------------------------
@@ -150,6 +207,20 @@ def test_a_task_whose_results_have_no_number_is_refused(changes: dict[str, Any],
         replace(small_task("real_sum"), **changes)
 
 
+def test_a_task_that_is_refused_leaves_no_keys_and_is_made_at_the_next_try(tmp_path: Path) -> None:
+    asked: dict[str, Any] = {"epsilon": "4", "delta": "0.01", "min_batch": 12}
+    asked |= {"issuer_url": "http://127.0.0.1:8603", "origin": "127.0.0.1", "size": 2}
+    with pytest.raises(InvalidParameter, match="two bounds"):
+        agree_on_one_host(tmp_path, "real_sum", bounds=("1", "0"), **asked)
+    assert list(tmp_path.iterdir()) == []
+    task = agree_on_one_host(tmp_path, "real_sum", bounds=("0", "1"), **asked)
+    keys = (tmp_path / "issuer" / "secrets.json").read_bytes()
+    with pytest.raises(InvalidData, match="exists"):
+        agree_on_one_host(tmp_path, "real_sum", bounds=("0", "1"), **asked)
+    assert (tmp_path / "issuer" / "secrets.json").read_bytes() == keys
+    assert (tmp_path / "task.json").read_bytes() == task.encoded
+
+
 def test_numbers_at_the_largest_bounds_have_a_mean(tmp_path: Path) -> None:
     world = PartyWorld(tmp_path, small_task("real_sum", size=2, bounds=("-1e100", "1e100")))
     world.open_window()
@@ -181,6 +252,46 @@ def test_a_window_that_cannot_be_counted_holds_up_no_other(tmp_path: Path) -> No
         work(world.analyzer)
     assert world.result(WINDOW)["state"] == "REFUSED"
     work(world.analyzer)
+    world.close()
+
+
+async def asked_of(page: Starlette, path: str) -> Any:
+    """Return the document that a page answers to a request."""
+    transport = httpx.ASGITransport(app=page)
+    async with httpx.AsyncClient(transport=transport, base_url="https://x") as http:
+        return (await http.get(path)).json()
+
+
+# ---- what was signed of a window that is not released --------------------------------------------
+
+
+@pytest.mark.parametrize("status", [200, 403])
+def test_the_evidence_of_a_refused_window_comes_to_those_who_look_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    """Whatever status stands before it: it is not a result, and `--signed` keeps it."""
+    world = PartyWorld(tmp_path)
+    world.open_window()
+    world.send_many(12)
+    assert world.finish(200)["state"] == "REFUSED"
+    body = read_result(world.analyzer, WINDOW, now=world.now)[1]
+    answers = httpx.MockTransport(lambda _: httpx.Response(status, content=body))
+    monkeypatch.setattr("smoothdp.services.read_collector", lambda _: (world.task, "token"))
+    monkeypatch.setattr(
+        "smoothdp.services.connect", lambda url: httpx.Client(base_url=url, transport=answers)
+    )
+    asked = [str(WINDOW), "--collector", str(tmp_path), "--analyzer", "https://x", "--signed"]
+    outcome = CliRunner().invoke(results, [*asked, str(tmp_path / "signed.json")])
+    assert outcome.exit_code == 1
+    assert "of 200 accounts that were served 12 are here" in outcome.output
+    kept = (tmp_path / "signed.json").read_bytes()
+    evidence = read_evidence(world.task, WINDOW, kept)
+    assert evidence.marks_sha256 == evidence.header.marks_sha256
+    assert evidence.header.users == 12
+    # A page that shows numbers has none to show of it.
+    publish(tmp_path / "published", SignedResult.decode(kept))
+    page = Starlette(routes=poll_routes(world.task, "Tea?", tmp_path / "published"))
+    assert asyncio.run(asked_of(page, f"/poll/{world.task.task_id.hex()}/results")) == []
     world.close()
 
 

@@ -71,8 +71,8 @@ def results(window: int, collector: Path, analyzer: str, wait: float, signed: Pa
     """Print the result of WINDOW as JSON; without one say why there is none, and exit 3.
 
     With --signed it is written to a file as the analyser signed it, too: what smoothdp look-up
-    reads, and what the poll page shows. So is what it signed of a window that it refused for good,
-    in which people look up their reports as well.
+    reads, and what the poll page shows. A window that was refused or quarantined has such a file
+    as well, for look-up alone: it says why, and what both services signed of the batch.
 
     With --wait, an analyser that does not answer, or answers with an error of its own, is asked
     again until the wait is over.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
@@ -37,20 +38,15 @@ def estimate_of(task: Task, *, users: int, tally: Tally) -> dict[str, Any]:
 
 def _sum(task: Task, users: int, tally: Tally) -> dict[str, Any]:
     protocol: Any = task.collect(users)
-    most: float | None = None
     if isinstance(protocol, BooleanSum | RealSum):
         total = protocol.estimate_from_total(
             tally.get(1, 0), n_messages=tally.get(0, 0) + tally.get(1, 0)
         )
-        # A false user sends all messages of a real sum alike: each counts 1/bits of the gain.
-        most = float(1 / (1 - 2 * protocol.flip_probability))
     else:
         total = protocol.estimate(_read(task, tally))
-        if task.protocol == "paired_count":
-            most = (task.slots + 1) / 2
     document = {"sum": total, "error_of_sum": protocol.error(FAILURE_PROBABILITY)}
-    if most is not None:
-        document["most_one_false_user_moves_the_sum"] = most
+    if math.isfinite(protocol.influence_of_one_liar):
+        document["most_one_false_user_moves_the_sum"] = protocol.influence_of_one_liar
     else:
         document["one_false_user_moves_the_sum"] = "to any value, unseen"
     return document
@@ -65,12 +61,18 @@ def _counts(task: Task, users: int, tally: Tally) -> dict[str, Any]:
         # The document says it where users sent no noise.
         estimate = protocol.estimate_counts(counts, warn=False)
     names = task.domain or tuple(str(value) for value in range(task.size))
+    influence, hidden = protocol.influence_of_one_liar, protocol.hidden_up_to
     document = {
         "counts": {names[value]: count for value, count in sorted(estimate.counts.items())},
         "error_of_all_counts": protocol.error(FAILURE_PROBABILITY, simultaneous=True),
         "error_fails_with_probability": FAILURE_PROBABILITY,
-        "most_one_false_user_moves_a_count": task.slots,
+        "most_one_false_user_moves_a_count": int(influence),
     }
+    if hidden:
+        # A count that is shown as 0 may be as large, and one user decides whether it is.
+        document["most_one_false_user_makes_appear_or_disappear"] = math.nextafter(
+            hidden + influence, math.inf
+        )
     if task.protocol == "histogram":
         document["most_one_silent_user_lowers_every_count"] = 1
     return document

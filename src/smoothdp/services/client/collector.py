@@ -51,6 +51,8 @@ def fetch_result(
     The signature is that of the task's analyser. The state is one of those in `window_state`, or
     whatever else the other end wrote.
 
+    Whether a window was released is read from what was signed, not from the status of the answer.
+
     Raises:
         WindowRefused: nothing of the window will be released; what was signed of that is with it.
         ServiceError: it was refused, and why; or it was not signed by the task's analyser.
@@ -68,7 +70,7 @@ def fetch_result(
     expected, got, remedy = "a released result", answer.words(), "Ask who runs the analyser"
     if answer.status in (200, 403):
         signed = _signed(answer.body, task, window)
-        if answer.status == 200:
+        if "state" not in signed.document:
             return signed, ""
         why = str(signed.document.get("reason"))
         refusal = WindowRefused(

@@ -67,7 +67,7 @@ def look_up(task: Task, window: int, kept: Kept | None, *, result: bytes, marks:
         task: what the user agreed to.
         window: the window.
         kept: what the client stored for it.
-        result: the released result as the analyser hands it out, with its signature.
+        result: as the analyser hands it out, with its signature, of a window released or not.
         marks: the marks file, from the shuffler or any copy.
 
     Raises:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from smoothdp.errors import SmoothdpError
 from smoothdp.services.formats.design.task_request import create_task
 from smoothdp.services.formats.design.task_shape import TaskIssuer
 from smoothdp.services.formats.party_files import (
@@ -87,6 +89,8 @@ def agree_on_one_host(
         InvalidParameter: a field outside its domain, or too few users for the promise.
         InvalidData: files are there already.
 
+    After an error none of the keys that it made is there.
+
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     task = agree_on_one_host(Path(folder), "boolean_sum", epsilon="1", delta="1e-6",
@@ -96,8 +100,16 @@ def agree_on_one_host(
     """
     parties: tuple[Party, ...] = ("analyzer", "shuffler", "collector")
     parties += ("issuer",) if has_issuer else ()
-    halves = {party: make_keys(party, directory / party) for party in parties}
-    task = agree_on_task(directory, halves, protocol, **request)
+    halves: dict[Party, PublicHalf] = {}
+    try:
+        for party in parties:
+            halves[party] = make_keys(party, directory / party)
+        task = agree_on_task(directory, halves, protocol, **request)
+    except SmoothdpError:
+        # Keys without a task would be in the way of the next try.
+        for party in halves:
+            shutil.rmtree(directory / party)
+        raise
     for party in parties:
         write_new(directory / party / TASK_FILE, task.encoded, mode=0o644)
     write_callers(directory / "analyzer", callers_of(halves))
