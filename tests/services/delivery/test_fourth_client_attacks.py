@@ -520,3 +520,16 @@ def test_a_relative_home_gives_each_folder_no_state_of_its_own(
     with pytest.raises(InvalidData, match="a home folder"):
         OutcomeStore.of_user()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_pass_in_the_place_of_the_invitation_is_said_to_be_known(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The two files exchanged: the analyser's side has the pass then."""
+    with ExitStack() as stack:
+        place = Place(tmp_path, stack)
+        with pytest.raises(SystemExit):
+            place.submit(**{"pass": "invitation", "invitation": "pass"})
+        assert "ask who runs the shuffler for another one" in capsys.readouterr().err
+        # The other half did not leave: the shuffler has not seen the invitation.
+        assert place.parties.shuffler.shuffler.totals()["pending"] == 0
