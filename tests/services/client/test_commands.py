@@ -28,8 +28,8 @@ HISTOGRAM = ["task", "create", "made", "--protocol", "histogram", *PROMISE]
 SUM = ["task", "create", "made", "--protocol", "real-sum", *PROMISE]
 NOBODY = "http://127.0.0.1:1"
 ANALYZER = ["serve", "analyzer", "t/analyzer"]
-SUBMIT = ["submit", "1", "--task", "t/collector", "--shuffler", NOBODY, "--issuer", NOBODY]
-SUBMIT += ["--pass", "pass", "--invitation", "invitation"]
+SUBMIT = ["submit", "1", "--task", "t/collector", "--shuffler", "http://127.0.0.1:2"]
+SUBMIT += ["--issuer", NOBODY, "--pass", "pass", "--invitation", "invitation"]
 RESULTS = ["results", "5", "--collector", "t/collector", "--analyzer", NOBODY]
 
 

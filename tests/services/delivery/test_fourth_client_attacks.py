@@ -278,7 +278,7 @@ def test_a_device_that_goes_on_to_another_task_keeps_no_report_and_no_seed(
     first, shuffler = world.client(), Recorder(world, [503])
     if how == "drawn":
         row = first.take_part(1, card=world.make_card(), window=WINDOW)
-        secret = (row.slots, row.seed)
+        secret: tuple[bytes, ...] = (row.slots, row.seed)
     else:
         with suppress(ServiceError):
             send(world, first, shuffler, invitation=world.invitation())
@@ -332,7 +332,7 @@ class OtherMarks(MarksFile):
     """What a shuffler that lies about its batch puts into the header."""
 
     @property
-    def sha256(self) -> bytes:  # type: ignore[override]
+    def sha256(self) -> bytes:
         return bytes(32)
 
 
@@ -439,7 +439,7 @@ def test_a_full_disk_is_said_in_words_and_goes_on_when_there_is_room(tmp_path: P
     ends: list[str] = []
     words: set[str] = set()
     client = made.client("a disk that is filled, page by page")
-    connection = client._outcomes._storage._connection  # type: ignore[attr-defined]
+    connection = client._outcomes._storage._connection
     pages = connection.execute("PRAGMA page_count").fetchone()[0]
     for room in range(12):
         connection.execute(f"PRAGMA max_page_count={pages + room}")
@@ -508,6 +508,15 @@ def test_secrets_that_are_none_are_refused_before_anything_is_kept(
                 pass_secret=given[0],
                 invitation=given[1],
             )
+    with pytest.raises(InvalidParameter, match="which differ"):
+        take_part(
+            small_task(),
+            1,
+            shuffler="https://x.example/",
+            issuer="https://x.example",
+            pass_secret=good,
+            invitation=other,
+        )
     assert not (tmp_path / "state").exists()
 
 
@@ -520,3 +529,16 @@ def test_a_relative_home_gives_each_folder_no_state_of_its_own(
     with pytest.raises(InvalidData, match="a home folder"):
         OutcomeStore.of_user()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_pass_in_the_place_of_the_invitation_is_said_to_be_known(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The two files exchanged: the analyser's side has the pass then."""
+    with ExitStack() as stack:
+        place = Place(tmp_path, stack)
+        with pytest.raises(SystemExit):
+            place.submit(**{"pass": "invitation", "invitation": "pass"})
+        assert "ask who runs the shuffler for another one" in capsys.readouterr().err
+        # The other half did not leave: the shuffler has not seen the invitation.
+        assert place.parties.shuffler.shuffler.totals()["pending"] == 0

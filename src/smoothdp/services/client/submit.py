@@ -26,16 +26,17 @@ _GONE = 410
 _NEXT = "Take part in the next window"
 _CLOCK = "Set this machine's clock right, or wait for the window to begin"
 _ISSUER = {
-    401: (
-        "Ask who runs the analyser for an invitation of this task. If this was your pass, the "
-        "issuer has seen it now: ask who runs the shuffler for another one"
-    ),
+    401: "Ask who runs the analyser for an invitation of this task",
     404: "This window has no card, or another issuer serves the task; check the address",
     409: USED,
     410: f"The window is over. {_NEXT}",
     425: _CLOCK,
     429: f"The issuer has answered this request six times. {_NEXT}",
 }
+_EXCHANGED = (
+    ". If this was your pass, the issuer has seen it now: ask who runs the shuffler for another one"
+)
+"""Files are exchanged more easily than the links of a page."""
 _SHUFFLER = {
     401: "Ask who runs the shuffler for a pass of this task",
     403: "The shuffler does not take the tokens: tell who runs the analyser and the shuffler",
@@ -150,7 +151,7 @@ def _get_tokens(
         ),
         wanted=200,
         expected="the issuer to answer",
-        remedies=_ISSUER,
+        remedies=_ISSUER | {401: _ISSUER[401] + _EXCHANGED},
         attempts=attempts,
         pause=pause,
     )

@@ -74,8 +74,8 @@ def take_part(
     Raises:
         InvalidData: a datum outside the task's domain, a card or token that is not good, or a
             window more than the task's budget pays for.
-        InvalidParameter: an address, a pass or an invitation that is none, one for both, or no
-            invitation where the task has an issuer.
+        InvalidParameter: an address, a pass or an invitation that is none, one for both sides, or
+            no invitation where the task has an issuer.
         ServiceError: a service refused, or did not answer; calling again is safe.
 
     >>> import tempfile
@@ -97,6 +97,12 @@ who runs the analyser.
             remedy="Give invitation=, from who runs the analyser" if asked else "Leave it out",
         )
     _require_secrets(pass_secret, invitation)
+    if task.issuer is not None and (issuer or task.issuer.url).rstrip("/") == shuffler.rstrip("/"):
+        raise InvalidParameter(
+            expected="addresses of the shuffler and the issuer, which differ",
+            got="one for both",
+            remedy="Check shuffler= and issuer=: who has both secrets of people breaks the promise",
+        )
     with ExitStack() as stack:
         to_shuffler = stack.enter_context(connect(shuffler))
         to_caches = [stack.enter_context(connect(url)) for url in caches]

@@ -50,7 +50,7 @@ class Deadline:
     def end(self) -> None:
         """Wake whoever reads from the connection, or writes to it."""
         self.passed = True
-        for opened in self.sockets:
+        for opened in list(self.sockets):
             # Not the method of TLS: from then on it would send in the clear. The first socket of
             # two has become the one with TLS.
             with suppress(OSError, ValueError):
@@ -62,11 +62,15 @@ def deadline(http: httpx.Client, seconds: float) -> Iterator[Deadline]:
     """Give a request so long, from here to the end of its answer.
 
     Args:
-        http: which makes it, one at a time; its connection may have been opened for another one.
+        http: which makes it. Its connection may have been opened for an earlier request, so all
+            that it has open end: requests that other threads make with it may be made again.
         seconds: how long.
     """
     kept: list[socket.socket] = http.__dict__.setdefault(_KEY, [])
-    kept[:] = [opened for opened in kept if opened.fileno() >= 0]
+    for opened in list(kept):
+        if opened.fileno() < 0:
+            with suppress(ValueError):
+                kept.remove(opened)
     made = Deadline(sockets=kept)
     timer = threading.Timer(seconds, made.end)
     timer.daemon = True
