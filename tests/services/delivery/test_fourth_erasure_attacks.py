@@ -13,6 +13,7 @@ import pytest
 from smoothdp.errors import InvalidData
 from smoothdp.ledger import Ledger
 from smoothdp.services.analyzer.release import work
+from smoothdp.services.analyzer.window_cards import GATEWAY
 from smoothdp.services.formats.reading import DecodeError
 from smoothdp.services.issuer.window_keys import close_windows, key_of_window
 from smoothdp.services.shuffler.sealing import seal_due
@@ -168,3 +169,33 @@ def test_a_file_that_is_held_is_not_to_be_left_for_another_one(
         with pytest.raises(InvalidData, match="See which process holds it") as refused:
             SqliteStorage(path, "CREATE TABLE IF NOT EXISTS box (item TEXT);", busy_seconds=0.0)
     assert "another path" not in str(refused.value)
+
+
+# ---- nobody comes
+
+
+def test_windows_of_nobody_of_one_and_without_a_card_leave_no_key(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+) -> None:
+    world = PartyWorld(tmp_path, small_task(**OPEN_TASK))
+    world.open_window(WINDOW)
+    world.open_window(WINDOW + 1)
+    world.go_to((WINDOW + 1) * HOUR + 1.0)
+    world.send_many(1, window=WINDOW + 1)
+    half = world.shuffler.cards.offered_key(WINDOW + 2)  # Its card is made, and never fetched.
+    assert world.analyzer.cards.put_key(GATEWAY, WINDOW + 2, half) == 201
+    world.shuffler.cards.offered_key(WINDOW + 3)  # Nobody took it.
+    kept = [
+        bytes(secret)
+        for keys in world.keys
+        for (secret,) in keys._storage.read("SELECT secret FROM data_key")
+    ]
+    assert len(kept) == 7
+    assert all(secret in world.files() for secret in kept)
+    world.go_to(world.now + 8 * 86_400)
+    world.restart()
+    world.finish()
+    assert not any(secret in world.files() for secret in kept)
+    assert [keys.scopes() for keys in world.keys] == [[], []]
+    world.close()

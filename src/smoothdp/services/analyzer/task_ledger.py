@@ -8,6 +8,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
+from urllib.parse import quote
 
 from smoothdp.claims import ApproxDP
 from smoothdp.errors import LedgerError
@@ -120,7 +121,9 @@ class TaskLedger:
 
         Where somebody reads it just then, or the disk is full, the next charge does.
         """
-        with suppress(sqlite3.Error), closing(sqlite3.connect(self.path)) as file:
+        # Never made: where it is gone, whoever charges says so.
+        address = f"file:{quote(str(self.path.absolute()))}?mode=rw"
+        with suppress(sqlite3.Error), closing(sqlite3.connect(address, uri=True)) as file:
             file.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def describe(self, entry: Entry) -> dict[str, Any]:
