@@ -13,6 +13,7 @@ import httpx
 
 from smoothdp.errors import InvalidParameter, SmoothdpError
 from smoothdp.services.operations.tls import Trust
+from smoothdp.services.wire.deadline import seconds_for, within
 
 _SECONDS = 30.0
 _MOST_ANSWER = 1 << 22
@@ -82,14 +83,20 @@ def ask(
     """Send a request and return the answer, read up to ``most`` bytes.
 
     Raises:
-        ServiceError: no answer, or one that is longer than anything that is meant.
+        ServiceError: no answer, or one that is longer, or takes longer, than anything that is
+            meant.
     """
     headers = {"authorization": f"Bearer {token}"} if token else {}
     if media_type:
         headers["content-type"] = media_type
     data = bytearray()
     try:
-        with http.stream(method, path, content=body or None, headers=headers) as answer:
+        with (
+            within(http, seconds_for(most + len(body))) as extensions,
+            http.stream(
+                method, path, content=body or None, headers=headers, extensions=extensions
+            ) as answer,
+        ):
             for chunk in answer.iter_bytes(1 << 16):
                 data += chunk
                 if len(data) > most:
@@ -159,12 +166,21 @@ def connect(url: str, *, trust: Trust | None = None) -> httpx.Client:
             remedy="Use https: tokens would travel in the clear",
         )
     context = None if trust is None else trust.context()
-    return httpx.Client(
-        base_url=url,
-        verify=True if context is None else context,
-        timeout=_SECONDS,
-        headers={"user-agent": "-", "accept": "*/*", "accept-encoding": "identity"},
-    )
+    try:
+        return httpx.Client(
+            base_url=url,
+            verify=True if context is None else context,
+            timeout=_SECONDS,
+            headers={"user-agent": "-", "accept": "*/*", "accept-encoding": "identity"},
+            # A proxy of the environment gets what is encrypted, never what is in the clear.
+            trust_env=parts.scheme == "https",
+        )
+    except (ValueError, ImportError, OSError) as error:
+        raise InvalidParameter(
+            expected="an environment in which https works",
+            got=type(error).__name__,
+            remedy="Correct, or unset, HTTPS_PROXY, ALL_PROXY, SSL_CERT_FILE and SSL_CERT_DIR",
+        ) from None
 
 
 def is_loopback(host: str) -> bool:
