@@ -7,11 +7,12 @@ import os
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,9 @@ from starlette.routing import Route
 from smoothdp.cli.serving.serve import serve
 from smoothdp.cli.serving.task_revoke import revoke
 from smoothdp.errors import InvalidParameter
+from smoothdp.services.analyzer.analyzer_party import AnalyzerParty
 from smoothdp.services.analyzer.analyzer_web import analyzer_app
+from smoothdp.services.check import check_party
 from smoothdp.services.formats.report import sealed_bytes
 from smoothdp.services.operations import bodies
 from smoothdp.services.operations.health import certificate_condition
@@ -283,3 +286,50 @@ def test_the_check_of_the_container_goes_past_a_proxy() -> None:
         with on_loopback(Starlette(routes=[Route("/livez", answer)])) as address:
             assert healthy(address.rpartition(":")[2]) is expected
     assert not healthy("1")
+
+
+def test_a_check_after_a_kill_leaves_the_ledger_as_it_is(tmp_path: Path) -> None:
+    written = party_directories(tmp_path / "t")
+    AnalyzerParty.from_directory(written.analyzer).close()
+    ledger = next(written.analyzer.glob("ledger-*.db"))
+    # A process that was killed leaves its log beside the file.
+    kept = tmp_path / "kept"
+    with closing(sqlite3.connect(ledger)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("CREATE TABLE more (x)")
+        connection.commit()
+        shutil.copytree(written.analyzer, kept)
+    shutil.rmtree(written.analyzer)
+    shutil.copytree(kept, written.analyzer)
+    written.analyzer.chmod(0o700)
+
+    def contents() -> dict[str, bytes]:
+        files = [p for p in written.analyzer.iterdir() if not p.name.endswith("-shm")]
+        return {p.name: p.read_bytes() for p in files}
+
+    before = contents()
+    assert any(name.endswith(".db-wal") and data for name, data in before.items())
+    found = {one.name: one for one in check_party(written.analyzer)}
+    assert found["ledger"].good
+    assert contents() == before
+
+    # What is wrong with it names it, and not a copy.
+    ledger.write_bytes(b"no database" * 1000)
+    ledger.with_name(ledger.name + "-wal").unlink()
+    found = {one.name: one for one in check_party(written.analyzer)}
+    assert not found["ledger"].good
+    assert str(ledger) in found["ledger"].says
+    assert ledger.read_bytes() == b"no database" * 1000
+
+
+def test_what_cannot_be_written_is_not_fit_to_be_served(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = party_directories(tmp_path / "t")
+    AnalyzerParty.from_directory(written.analyzer).close()
+    ledger = next(written.analyzer.glob("ledger-*.db"))
+    # As on a disk that is mounted for reading: whoever asks here may write everything else.
+    monkeypatch.setattr(os, "access", lambda path, _: Path(path) != ledger)
+    found = {one.name: one for one in check_party(written.analyzer)}
+    assert not found["rights"].good
+    assert f"{ledger.name} cannot be written" in found["rights"].says
