@@ -181,21 +181,15 @@ def test_no_proxy_of_the_environment_gets_what_is_in_the_clear(
         assert proxy[1] == []
 
 
-@pytest.mark.parametrize("proxy", ["nonsense://proxy", "socks5://127.0.0.1:1"])
+@pytest.mark.parametrize(
+    ("name", "value"), [("HTTPS_PROXY", "nonsense://proxy"), ("SSL_CERT_FILE", "nowhere.pem")]
+)
 def test_an_environment_in_which_https_does_not_work_is_said(
-    monkeypatch: pytest.MonkeyPatch, proxy: str
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str
 ) -> None:
-    monkeypatch.setenv("HTTPS_PROXY", proxy)
-    if proxy.startswith("socks5") and _has_socks():
-        pytest.skip("httpx has its extra socks here: pip uninstall socksio")
+    monkeypatch.setenv(name, value)
     with pytest.raises(InvalidParameter, match="unset, HTTPS_PROXY"):
         connect("https://shuffler.example")
-
-
-def _has_socks() -> bool:
-    from importlib.util import find_spec
-
-    return find_spec("socksio") is not None
 
 
 def test_the_certificate_that_callers_see_is_the_one_that_is_looked_at(tmp_path: Path) -> None:

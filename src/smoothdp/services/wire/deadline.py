@@ -1,7 +1,8 @@
 """A time within which a whole answer must have come, however it dribbles in.
 
 httpx limits the wait for each piece of an answer, not all of them together: a peer that sends a
-byte now and then would be listened to for ever.
+byte now and then would be listened to for ever. A handshake of TLS is not among what is cut: each
+of its pieces has httpx's time.
 """
 
 from __future__ import annotations
