@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from smoothdp.errors import InvalidData, SmoothdpError
+from smoothdp.errors import InvalidData, LedgerError, SmoothdpError
 from smoothdp.ledger import Ledger
 from smoothdp.services.analyzer.analyzer import noted
 from smoothdp.services.analyzer.analyzer_party import INNER_KEYS_FILE
@@ -32,6 +32,7 @@ from smoothdp.services.operations.health import (
 )
 from smoothdp.services.operations.logs import Cause, cause_of, words_of
 from smoothdp.services.operations.own_files import (
+    copied,
     files_condition,
     read_rows,
     rights_condition,
@@ -200,7 +201,12 @@ def _ledger(directory: Path, results: Path | None) -> Condition:
         released |= {int(document["window"]) for document in shown if "state" not in document}
     charged: set[int] = set()
     if path.is_file():
-        entries = Ledger(path).entries()
+        try:
+            with copied(path) as copy:
+                entries = Ledger(copy).entries()
+        except LedgerError as error:
+            words = str(error).replace(str(copy), str(path))
+            return Condition("ledger", False, words, Cause.LEDGER)
         ours = [e for e in entries if e.parameters.get("task_id") == task.task_id.hex()]
         charged = {int(entry.parameters["window"]) for entry in ours}
     lost = released - charged

@@ -14,12 +14,25 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from smoothdp.services.operations.bodies import BodyBudget, limited, read_body
+from smoothdp.services.operations.bodies import (
+    BodyBudget,
+    TooLarge,
+    TooMany,
+    TooSlow,
+    read_body,
+)
+from smoothdp.services.wire.http_faces import exact_paths
+from smoothdp.services.wire.problems import Problem
 from smoothdp.services.wire.running import on_loopback
 from tests.services.operations.served import from_address, serving
 from tests.services.worlds.directories import party_directories
 
 MOST_GROWTH = 80 << 20
+REFUSED: dict[type[Exception], Problem] = {
+    TooLarge: Problem(413, "long", "Too long"),
+    TooSlow: Problem(408, "slow", "Too slow"),
+    TooMany: Problem(503, "later", "Try again later", seconds=5.0),
+}
 
 
 def upload_without_end(connections: list[socket.socket], seconds: float) -> int:
@@ -57,7 +70,8 @@ def app_with(budget: BodyBudget) -> Starlette:
     async def keep(request: Request) -> Response:
         return PlainTextResponse(str(len(await read_body(request, 1 << 20))))
 
-    return limited(Starlette(routes=[Route("/", keep, methods=["POST"])]), budget=budget)
+    app = Starlette(routes=[Route("/", keep, methods=["POST"])])
+    return exact_paths(app, REFUSED, budget=budget)
 
 
 def test_a_budget_is_reserved_from_the_announced_length_and_given_back() -> None:

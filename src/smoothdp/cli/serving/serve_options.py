@@ -73,8 +73,9 @@ def _read_config(context: click.Context, _: click.Parameter, path: Path | None) 
     for name, value in values.items():
         if name not in known or isinstance(value, dict | list):
             raise click.UsageError(
-                f"Expected only {', '.join(sorted(known))} in {path}; got {name}={value!r}. "
-                "Correct that line."
+                # Not its value, which may be an address with a password, for a log to keep.
+                f"Expected only {', '.join(sorted(known))} in {path}; got {name}. Correct that "
+                "line."
             )
         if name in _PATHS:
             # Beside the file, wherever the service is started.

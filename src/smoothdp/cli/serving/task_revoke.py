@@ -10,7 +10,7 @@ import click
 
 @click.command()
 @click.argument("directory", type=click.Path(path_type=Path, file_okay=False))
-@click.argument("file", type=click.File("r", encoding="ascii"))
+@click.argument("file", type=click.File("r", encoding="ascii", errors="replace"))
 def revoke(directory: Path, file: TextIO) -> None:
     """Revoke the passes or invitations in FILE, one a line, that were made in DIRECTORY.
 

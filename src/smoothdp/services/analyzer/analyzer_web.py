@@ -21,7 +21,7 @@ from smoothdp.services.formats.card import key_config
 from smoothdp.services.formats.report import record_bytes
 from smoothdp.services.formats.served import SERVED_BYTES
 from smoothdp.services.operations.admin import Operations
-from smoothdp.services.operations.bodies import TooLarge, TooMany, TooSlow, limited, read_body
+from smoothdp.services.operations.bodies import TooLarge, TooMany, TooSlow, read_body
 from smoothdp.services.store.storage import StorageFull, StorageUnreachable
 from smoothdp.services.tokens.issuer_key import SPKI_BYTES, IssuerPublicKey
 from smoothdp.services.tokens.refusals import TokenRefused
@@ -184,11 +184,8 @@ def analyzer_app(
         ],
         lifespan=working(work, work_seconds, operations=operations),
     )
-    limited(app)
-    for error, status in _ERRORS.items():
-        app.add_exception_handler(error, _answering(status))
     app.state.operations = operations
-    return exact_paths(app)
+    return exact_paths(app, {error: PROBLEMS[status] for error, status in _ERRORS.items()})
 
 
 _ERRORS: dict[type[Exception], int] = {
@@ -200,13 +197,6 @@ _ERRORS: dict[type[Exception], int] = {
     # Another process holds the file: nothing was stored.
     sqlite3.OperationalError: 503,
 }
-
-
-def _answering(status: int) -> Callable[[Request, Exception], Any]:
-    async def answer(_: Request, __: Exception) -> Response:
-        return _status(status)
-
-    return answer
 
 
 def _status(status: int) -> Response:

@@ -109,11 +109,8 @@ def issuer_app(
         middleware=_for_pages_of(page_origin),
         lifespan=working(work, work_seconds, group, signers, operations=operations),
     )
-    exact_paths(app)
-    for error, problem in _PROBLEMS.items():
-        app.add_exception_handler(error, _answering(problem))
     app.state.operations = operations
-    return app
+    return exact_paths(app, _PROBLEMS)
 
 
 class _Signers:
@@ -142,13 +139,6 @@ _PROBLEMS: dict[type[Exception], Problem] = {
     # Another process holds the file: nothing was signed.
     sqlite3.OperationalError: LATER,
 }
-
-
-def _answering(problem: Problem) -> Callable[[Request, Exception], Any]:
-    async def answer(_: Request, __: Exception) -> Response:
-        return problem.response()
-
-    return answer
 
 
 def _window_of(request: Request, issuer: Issuer) -> int | None:

@@ -10,7 +10,6 @@ import asyncio
 
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 MOST_BODY_BYTES = 64 << 20
@@ -89,10 +88,8 @@ class _Share:
 
 
 def limited(app: Starlette, *, budget: BodyBudget | None = None) -> Starlette:
-    """Return the application with a budget of bodies, and answers for those refused."""
+    """Return the application with a budget of bodies; what is refused is the party's to answer."""
     app.add_middleware(BodyLimits, budget=budget or BodyBudget())
-    for kind, answer in ANSWERS.items():
-        app.add_exception_handler(kind, answer)
     return app
 
 
@@ -126,21 +123,3 @@ async def read_body(request: Request, limit: int) -> bytes:
     except TimeoutError:
         raise TooSlow from None
     return bytes(data)
-
-
-async def too_large(_: Request, __: Exception) -> Response:
-    """Answer 413."""
-    return PlainTextResponse("too large", 413)
-
-
-async def too_slow(_: Request, __: Exception) -> Response:
-    """Answer 408."""
-    return PlainTextResponse("too slow", 408)
-
-
-async def too_many(_: Request, __: Exception) -> Response:
-    """Answer 503."""
-    return PlainTextResponse("try again later", 503, headers={"retry-after": "5"})
-
-
-ANSWERS = {TooLarge: too_large, TooSlow: too_slow, TooMany: too_many}

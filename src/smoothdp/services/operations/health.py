@@ -16,9 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from cryptography import x509
+
 from smoothdp.services.operations.clock_guard import ClockGuard
 from smoothdp.services.operations.logs import Cause, cause_of, said, words_of
-from smoothdp.services.operations.tls import days_left
+from smoothdp.services.operations.tls import days_left, read_certificate
 from smoothdp.services.store.storage import Storage
 from smoothdp.text import number_up
 
@@ -206,13 +208,28 @@ def clock_condition(clocks: ClockGuard) -> Condition:
 
 
 def certificate_condition(
-    certificate: Path, *, least_days: float = LEAST_CERTIFICATE_DAYS
+    file: Path,
+    *,
+    shown: x509.Certificate | None = None,
+    least_days: float = LEAST_CERTIFICATE_DAYS,
 ) -> Condition:
-    """Whether a certificate is good for another week."""
-    days = days_left(certificate)
+    """Whether a certificate is good for another week.
+
+    Args:
+        file: PEM, of the service.
+        shown: what callers see where a service runs; the file counts only from SIGHUP on.
+        least_days: for how many days it must be good.
+    """
+    kept = read_certificate(file)
+    seen = kept if shown is None else shown
+    days = days_left(seen)
     if days < least_days:
         words = "has ended" if days < 0 else f"ends in {days:.1f} days"
-        return Condition("certificate", False, f"{words}: renew it, then send SIGHUP", Cause.TLS)
+        if seen != kept:
+            words = f"the one that is shown {words}, and {file} has another: send SIGHUP"
+        else:
+            words = f"{words}: renew it, then send SIGHUP"
+        return Condition("certificate", False, words, Cause.TLS)
     return Condition("certificate", True, f"good for {days:.0f} days")
 
 

@@ -7,8 +7,9 @@ import sqlite3
 import stat
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import quote
 
@@ -39,7 +40,7 @@ def files_condition(directory: Path, needed: Sequence[str]) -> Condition:
 
 
 def rights_condition(directory: Path, *, public: Sequence[str] = ()) -> Condition:
-    """Whether nobody but the owner reads or writes what is in a directory.
+    """Whether the owner may write what is in a directory, and nobody else read or write it.
 
     Args:
         directory: a party's.
@@ -58,6 +59,11 @@ def rights_condition(directory: Path, *, public: Sequence[str] = ()) -> Conditio
             wrong.append(f"{path} is another user's than who asks")
     if wrong:
         return Condition("rights", False, f"{'; '.join(wrong)}: chmod go= them, or chown")
+    databases = sorted(p for p in directory.iterdir() if p.suffix in (".sqlite", ".db"))
+    fixed = [path.name for path in (directory, *databases) if not os.access(path, os.W_OK)]
+    if fixed:
+        words = f"{', '.join(fixed)} cannot be written: chmod u+w, or mount for writing"
+        return Condition("rights", False, words)
     return Condition("rights", True, "files are their owner's alone")
 
 
@@ -104,6 +110,29 @@ def read_rows(path: Path, statement: str, values: Sequence[Any] = ()) -> list[tu
             got=str(error),
             remedy="Give the directory that this party serves from",
         ) from error
+
+
+@contextmanager
+def copied(path: Path) -> Iterator[Path]:
+    """Yield a copy of a SQLite file, as it is now, in a folder that goes again.
+
+    What opens a ledger may write to it: it takes its log into the file.
+
+    Raises:
+        InvalidData: no database.
+    """
+    with TemporaryDirectory(prefix="smoothdp-") as folder:
+        copy = Path(folder, path.name)
+        try:
+            with _opened(path) as source, closing(sqlite3.connect(copy)) as target:
+                source.backup(target)
+        except sqlite3.Error as error:
+            raise InvalidData(
+                expected=f"a ledger in {path}",
+                got=str(error),
+                remedy="Restore the newest copy of it",
+            ) from error
+        yield copy
 
 
 def time_condition(directory: Path) -> Condition:

@@ -7,7 +7,7 @@ the analyser's callers are few and known (``--client-ca``), those of the others 
 from __future__ import annotations
 
 import ssl
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from cryptography import x509
 from smoothdp.errors import InvalidParameter
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Served:
     """The certificate that a service shows to its callers.
 
@@ -25,11 +25,13 @@ class Served:
         key: PEM, without a password.
         client_ca: PEM of the authorities of the callers; callers without a certificate of one
             of these are refused at the handshake. None to take everybody.
+        shown: the certificate that callers see; the file may have another one since.
     """
 
     certificate: Path
     key: Path | None
     client_ca: Path | None = None
+    shown: x509.Certificate | None = field(default=None, init=False)
 
     def context(self) -> ssl.SSLContext:
         """Return what encrypts, read from the files now.
@@ -53,6 +55,7 @@ class Served:
         if self.client_ca is not None:
             _trust_only(context, self.client_ca, "--client-ca")
             context.verify_mode = ssl.CERT_REQUIRED
+        self.shown = read_certificate(self.certificate)
         return context
 
 
@@ -96,21 +99,25 @@ class Trust:
         return context
 
 
-def days_left(certificate: Path, *, now: datetime | None = None) -> float:
-    """Return the days until the first certificate of a PEM file ends; negative afterwards.
+def read_certificate(file: Path) -> x509.Certificate:
+    """Return the first certificate of a PEM file.
 
     Raises:
         InvalidParameter: no such file, or no certificate in it.
     """
     try:
-        first = x509.load_pem_x509_certificate(certificate.read_bytes())
+        return x509.load_pem_x509_certificate(file.read_bytes())
     except (OSError, ValueError) as error:
         raise InvalidParameter(
-            expected=f"a certificate {certificate}, in PEM",
+            expected=f"a certificate {file}, in PEM",
             got=_why(error) if isinstance(error, OSError) else "something else",
             remedy="Give the PEM file of the certificate",
         ) from None
-    return (first.not_valid_after_utc - (now or datetime.now(UTC))).total_seconds() / 86400
+
+
+def days_left(certificate: x509.Certificate, *, now: datetime | None = None) -> float:
+    """Return the days until a certificate ends; negative afterwards."""
+    return (certificate.not_valid_after_utc - (now or datetime.now(UTC))).total_seconds() / 86400
 
 
 def _trust_only(context: ssl.SSLContext, ca: Path, option: str) -> None:

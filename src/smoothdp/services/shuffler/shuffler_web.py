@@ -19,7 +19,6 @@ from smoothdp.services.operations.bodies import (
     TooMany,
     TooSlow,
     announced_length,
-    limited,
     read_body,
 )
 from smoothdp.services.shuffler.ingest import Taken
@@ -147,11 +146,8 @@ def shuffler_app(
         ],
         lifespan=working(work, work_seconds, group, operations=operations),
     )
-    limited(app)
-    for error, problem in _ERRORS.items():
-        app.add_exception_handler(error, _answering(problem))
     app.state.operations = operations
-    return exact_paths(app)
+    return exact_paths(app, _ERRORS)
 
 
 _ERRORS: dict[type[Exception], Problem] = {
@@ -163,10 +159,3 @@ _ERRORS: dict[type[Exception], Problem] = {
     # Another process holds the file: nothing was stored.
     sqlite3.OperationalError: PROBLEMS[Taken.LATER],
 }
-
-
-def _answering(problem: Problem) -> Callable[[Request, Exception], Any]:
-    async def answer(_: Request, __: Exception) -> Response:
-        return problem.response()
-
-    return answer

@@ -185,12 +185,13 @@ def connect(url: str, *, trust: Trust | None = None) -> httpx.Client:
             trust_env=parts.scheme == "https",
         )
         _ = http.base_url.host  # reads an international name
-    except (ImportError, ValueError, httpx.InvalidURL):
-        # InvalidURL is of the address, or of a proxy.
+    except (ImportError, ValueError, OSError, httpx.InvalidURL):
+        # Of the address, or of what the environment says of proxies and certificates.
         raise InvalidParameter(
-            expected="an address, and a proxy, that can be called",
+            expected="an address, and an environment, with which calls can be made",
             got=repr(url[:80]),
-            remedy="Check the address, and HTTPS_PROXY and ALL_PROXY in the environment",
+            remedy="Check the address; correct, or unset, HTTPS_PROXY, ALL_PROXY, SSL_CERT_FILE "
+            "and SSL_CERT_DIR",
         ) from None
     return http
 

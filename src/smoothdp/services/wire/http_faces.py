@@ -4,36 +4,43 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import Response
 
 from smoothdp.services.operations.admin import Operations
-from smoothdp.services.operations.bodies import (
-    TooLarge as TooLarge,
-    TooSlow as TooSlow,
-    limited,
-    read_body as read_body,
-    too_large as too_large,
-    too_slow as too_slow,
-)
+from smoothdp.services.operations.bodies import BodyBudget, limited
 from smoothdp.services.operations.logs import cause_of, said
-from smoothdp.services.store.storage import Storage
+from smoothdp.services.wire.problems import Problem
 
 LOG = logging.getLogger("smoothdp.services")
 
 
-def exact_paths(app: Starlette) -> Starlette:
+def exact_paths(
+    app: Starlette,
+    answers: Mapping[type[Exception], Problem],
+    *,
+    budget: BodyBudget | None = None,
+) -> Starlette:
     """Return an application that redirects nobody to a path that differs by a slash.
 
-    It holds bodies up to a budget, and answers those that are refused.
+    It holds bodies up to a budget, and answers what a route raises with the party's own words.
     """
     app.router.redirect_slashes = False
-    return limited(app)
+    for error, problem in answers.items():
+        app.add_exception_handler(error, _answering(problem))
+    return limited(app, budget=budget)
+
+
+def _answering(problem: Problem) -> Callable[[Request, Exception], Awaitable[Response]]:
+    async def answer(_: Request, __: Exception) -> Response:
+        return problem.response()
+
+    return answer
 
 
 def whole_number(text: str) -> int | None:
@@ -55,21 +62,6 @@ def bearer(request: Request) -> str:
     """Return the token of the request, or an empty string."""
     kind, _, token = request.headers.get("authorization", "").partition(" ")
     return token if kind.lower() == "bearer" else ""
-
-
-async def unreachable(_: Request, __: Exception) -> Response:
-    """Answer 503: the storage does not answer now."""
-    return PlainTextResponse("try again later", 503, headers={"retry-after": "5"})
-
-
-def health(storage: Storage) -> Callable[[Request], Awaitable[Response]]:
-    """Return what answers that the service runs and its storage answers."""
-
-    async def answer(_: Request) -> Response:
-        await asyncio.to_thread(storage.read, "SELECT 1")
-        return PlainTextResponse("ok")
-
-    return answer
 
 
 def working(

@@ -64,9 +64,10 @@ def run(
         "service", Rounds(pause=10.0)
     )
     checks = dict(operations.checks)
-    if certificate is not None:
-        shown = certificate
-        checks["certificate"] = lambda: certificate_condition(shown)
+    if served is not None:
+        checks["certificate"] = lambda: certificate_condition(
+            served.certificate, shown=served.shown
+        )
     raise_descriptors()
     with ExitStack() as stack:
         listener = stack.enter_context(_listening(host, port))
