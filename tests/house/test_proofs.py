@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 from xml.etree import ElementTree
@@ -56,9 +57,15 @@ def statements() -> list[Statement]:
 
 STATEMENTS = statements()
 KNOWN = {(one.page, one.number) for one in STATEMENTS}
-each = pytest.mark.parametrize("one", STATEMENTS, ids=lambda one: f"{one.page}#{one.number}")
 
 
+@cache
+def read(path: Path) -> str:
+    """Return the text of a file, which several tests look at."""
+    return path.read_text(encoding="utf-8")
+
+
+@cache
 def texts() -> list[Path]:
     """Return all that may cite a proof."""
     files = [p for room in ("src", "tests") for p in (ROOT / room).rglob("*.py")]
@@ -86,7 +93,7 @@ def test_there_are_statements() -> None:
 def test_citations_resolve() -> None:
     seen = 0
     for path in texts():
-        text = path.read_text(encoding="utf-8")
+        text = read(path)
         found = cited(text)
         assert len(re.findall(r"proofs/[a-z-]+#", text)) <= len(found)
         assert set(found) <= KNOWN, f"{path}: {sorted(set(found) - KNOWN)}"
@@ -105,36 +112,50 @@ def test_links_inside_a_page_resolve(page: Path) -> None:
         assert (page.stem, int(number)) in KNOWN, number
 
 
-@each
-def test_a_statement_is_whole(one: Statement) -> None:
-    status = re.search(r"^\*\*Status\.\*\* (.*)$", one.text, re.MULTILINE)
-    assert status is not None
-    assert status[1] in STATUSES
-    assert "**Statement.**" in one.text
-    if status[1] == "proved":
-        assert re.search(r"\*\*Proof\.\*\*(?s:.*)\\square\$", one.text)
+def test_statements_are_whole() -> None:
+    for one in STATEMENTS:
+        where = f"{one.page}#{one.number}"
+        status = re.search(r"^\*\*Status\.\*\* (.*)$", one.text, re.MULTILINE)
+        assert status is not None, where
+        assert status[1] in STATUSES, where
+        assert "**Statement.**" in one.text, where
+        if status[1] == "proved":
+            assert re.search(r"\*\*Proof\.\*\*(?s:.*)\\square\$", one.text), where
 
 
-@each
-def test_its_code_exists_and_cites_the_page(one: Statement) -> None:
-    named = one.named("Code")
-    assert named
-    for file, name in named:
-        path = ROOT / "src/smoothdp" / file
-        assert path.is_file(), file
-        text = path.read_text(encoding="utf-8")
-        assert re.search(rf"^\s*(?:def|class) {name}\b|^{name}\b.*=", text, re.MULTILINE), name
-        assert one.page in {page for page, _ in cited(text)}, f"{file} does not cite {one.page}"
+@cache
+def defined(file: str) -> frozenset[str]:
+    """Return the functions and classes of a file, and the names that a line begins with."""
+    text = read(ROOT / file)
+    inner = re.findall(r"^\s*(?:def|class) (\w+)", text, re.MULTILINE)
+    return frozenset([*inner, *re.findall(r"^(\w+)\b.*=", text, re.MULTILINE)])
 
 
-@each
-def test_its_tests_exist(one: Statement) -> None:
-    named = one.named("Tests")
-    assert named
-    for file, name in named:
-        text = (ROOT / file).read_text(encoding="utf-8")
-        assert name.startswith("test_")
-        assert re.search(rf"^ *def {name}\(", text, re.MULTILINE), f"{file}::{name}"
+def test_the_code_of_each_exists_and_cites_the_page() -> None:
+    for one in STATEMENTS:
+        named = one.named("Code")
+        assert named, one.page
+        for file, name in named:
+            path = ROOT / "src/smoothdp" / file
+            assert path.is_file(), file
+            assert name in defined(f"src/smoothdp/{file}"), f"{file}::{name}"
+            cites = {page for page, _ in cited(read(path))}
+            assert one.page in cites, f"{file} does not cite {one.page}"
+
+
+def test_the_tests_of_each_exist() -> None:
+    for one in STATEMENTS:
+        named = one.named("Tests")
+        assert named, one.page
+        for file, name in named:
+            assert name.startswith("test_")
+            assert name in functions(file), f"{file}::{name}"
+
+
+@cache
+def functions(file: str) -> frozenset[str]:
+    """Return the functions of a file, methods too."""
+    return frozenset(re.findall(r"^ *def (\w+)\(", read(ROOT / file), re.MULTILINE))
 
 
 @pytest.mark.parametrize("folder", UNTIL)
@@ -143,16 +164,11 @@ def test_notes_are_cited_less_and_less(folder: str) -> None:
     cites = 0
     for path in texts():
         if path.is_relative_to(ROOT / folder):
-            cites += len(NOTES.findall(path.read_text(encoding="utf-8")))
+            cites += len(NOTES.findall(read(path)))
     assert cites <= UNTIL[folder]
 
 
 PAGES = [*sorted(DOCS.rglob("*.md"))]
-FORMULAS = [
-    pytest.param(formula, id=f"{page.stem}-{place}")
-    for page in PROOFS
-    for place, formula in enumerate(taken_out(page.read_text(encoding="utf-8"))[1])
-]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))

@@ -30,11 +30,12 @@ def tracked() -> list[Path]:
     return [p for p in (ROOT / "src").rglob("*") if p.is_file()]
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_files_are_short_and_say_what_they_are(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    assert len(text.splitlines()) <= 400
-    assert text.startswith('"""')
+def test_files_are_short_and_say_what_they_are() -> None:
+    assert len(SOURCES) > 500
+    for path in SOURCES:
+        text = path.read_text(encoding="utf-8")
+        assert len(text.splitlines()) <= 400, path
+        assert text.startswith('"""'), path
 
 
 def test_commands_are_thin() -> None:

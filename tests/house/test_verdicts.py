@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
 from docs_site.tested import PROOFS, linked, matching, pages, proof_linked
 
 from smoothdp.errors import InvalidParameter
-from smoothdp.papers.verdicts import STATUSES, Verdict, verdicts, verdicts_page, verdicts_text
+from smoothdp.papers.verdicts import STATUSES, verdicts, verdicts_page, verdicts_text
 
 ROOT = Path(__file__).parents[2]
 ROWS = verdicts()
@@ -132,28 +133,38 @@ def test_names_are_unique_and_short() -> None:
         assert row.name.startswith("own/") == (row.paper == 0) == (row.status == "proved")
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_no_row_is_of_several_numbered_items(row: Verdict) -> None:
+def test_no_row_is_of_several_numbered_items() -> None:
     plural = r"(Definition|Lemma|Theorem|Claim|Proposition|Fact|Algorithm|Table|Figure)s \d"
-    assert not re.search(plural, row.claim)
+    for row in ROWS:
+        assert not re.search(plural, row.claim), row.name
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_row(row: Verdict) -> None:
-    assert row.claim
-    assert row.where
-    assert row.verdict.strip(" -")
-    assert row.status in STATUSES
-    assert row.tests or row.status in NEEDS_NO_TEST
-    assert "|" not in row.claim + row.where + row.verdict
-    for test in row.tests:
+@cache
+def named_in(path: str) -> tuple[str, ...]:
+    """Return the names of the tests of a file; of a benchmark none, if it exists."""
+    assert path.startswith(("tests/", "benchmarks/")), f"{path}: there is no such file"
+    text = (ROOT / path).read_text(encoding="utf-8")
+    assert text, f"{path}: there is no such file"
+    return tuple(re.findall(r"^ *def (test_\w+)", text, flags=re.MULTILINE))
+
+
+def test_rows_are_whole() -> None:
+    for row in ROWS:
+        assert row.claim, row.name
+        assert row.where, row.name
+        assert row.verdict.strip(" -"), row.name
+        assert row.status in STATUSES, row.name
+        assert row.tests or row.status in NEEDS_NO_TEST, row.name
+        assert "|" not in row.claim + row.where + row.verdict, row.name
+
+
+def test_every_test_that_a_row_names_exists() -> None:
+    for test in sorted({test for row in ROWS for test in row.tests}):
         path, _, name = test.partition("::")
         # A claim about a running time is shown by a benchmark.
         assert name or path.startswith("benchmarks/"), f"{test}: name the test, not its file"
-        text = (ROOT / path).read_text() if path.startswith(("tests/", "benchmarks/")) else ""
-        assert text, f"{test}: there is no such file"
+        names = named_in(path)
         if path.startswith("tests/"):
-            names = re.findall(r"^ *def (test_\w+)", text, flags=re.MULTILINE)
             pattern = re.escape(name or "*").replace(r"\*", ".*")
             assert any(re.fullmatch(pattern, found) for found in names), f"{test}: no such test"
 
@@ -184,9 +195,10 @@ def test_what_is_proved_here_has_its_proof() -> None:
         assert not row.repair or row.status in {"false", "loose", "misprint", "proof gap"}, row.name
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_files_that_implement_a_claim_exist(row: Verdict) -> None:
-    for name in re.findall(r"`([\w/]+(?:\.py|/))`", row.where):
+def test_files_that_implement_a_claim_exist() -> None:
+    named = {n for row in ROWS for n in re.findall(r"`([\w/]+(?:\.py|/))`", row.where)}
+    assert len(named) > 50
+    for name in sorted(named):
         assert list((ROOT / "src/smoothdp").rglob(name.rstrip("/"))), name
 
 
