@@ -11,9 +11,9 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from tests.services.postgres_server import PostgresServer
 from tests.services.storages import Current
 from tests.services.worlds.party_world import PartyWorld
+from tests.services.worlds.postgres_server import PostgresServer
 
 from benchmarks.services import argument, ingest, make_task
 

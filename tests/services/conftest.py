@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.services.postgres_server import PostgresServer
 from tests.services.storages import POSTGRESQL, SQLITE, Current
+from tests.services.worlds.postgres_server import PostgresServer
 
 
 @pytest.fixture(autouse=True)

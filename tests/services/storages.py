@@ -10,7 +10,7 @@ import pytest
 from smoothdp.services.store.migrations import Schema
 from smoothdp.services.store.party_storage import open_storage
 from smoothdp.services.store.storage import SqliteStorage, Storage
-from tests.services.postgres_server import PostgresServer
+from tests.services.worlds.postgres_server import PostgresServer
 
 SQLITE, POSTGRESQL = "sqlite", "postgresql"
 ONLY_SQLITE = pytest.mark.parametrize("storage_kind", [SQLITE], indirect=True)

@@ -26,9 +26,9 @@ from smoothdp.services.store.party_storage import STORAGE_FILE, open_storage
 from smoothdp.services.store.postgres_dialect import HIDDEN, hidden_place, statement_of
 from smoothdp.services.store.storage import SqliteStorage, StorageFull, StorageUnreachable
 from smoothdp.services.wire.running import on_loopback
-from tests.services.postgres_server import PostgresServer
 from tests.services.storages import POSTGRESQL, Current, files_of
 from tests.services.worlds.party_world import WINDOW, PartyWorld
+from tests.services.worlds.postgres_server import PostgresServer
 from tests.services.worlds.small_tasks import small_task
 
 on_postgresql = pytest.mark.parametrize(
