@@ -286,8 +286,9 @@ def test_what_intervals_cover_is_said() -> None:
     assert of_column["with x"] == "the number of kept rows with a number in 'x', not sampling error"
     assert of_column["sum"].startswith("the sum of the values of the kept rows, each clamped to")
     assert "kept" not in shops(person=None, **asked).covers["middle"]
-    assert shops(confidence=None, **asked).to_dict()["covers"] == {}
-    assert "covers" not in shops(confidence=None, **asked).text()
+    without = shops(confidence=None, **asked)
+    assert without.to_dict()["covers"] == {}
+    assert "covers" not in without.text()
 
 
 @pytest.mark.parametrize(

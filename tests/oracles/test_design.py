@@ -32,7 +32,7 @@ REPLACING = "with_replacement"
         (WITHOUT, MODEL, 30, "2", "1e-2"),
         (WITHOUT, THREE, 14, "1", "0.4"),
         (REPLACING, MODEL, 12, "1", "0.3"),
-        (REPLACING, MODEL, 12, "0.2", "0.2"),
+        pytest.param(REPLACING, MODEL, 12, "0.2", "0.2", marks=pytest.mark.slow),
         (REPLACING, MODEL, 12, "2", "5e-2"),
         (REPLACING, THREE, 8, "1", "0.4"),
     ],

@@ -253,7 +253,7 @@ def likelier(n_draws: int, count: int) -> BoolArray:
     return np.asarray(gain > 0.5)
 
 
-@pytest.mark.parametrize("n_draws", [10**5, 10**6, 10**7])
+@pytest.mark.parametrize("n_draws", [10**5, 10**6, pytest.param(10**7, marks=pytest.mark.slow)])
 def test_far_more_draws_than_records(n_draws: int) -> None:
     """Where the first output inside is rare and those above it are not."""
     table = BinomialTable(400, n_draws, Fraction(1, 2))
