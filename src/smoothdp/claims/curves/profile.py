@@ -48,6 +48,13 @@ class PrivacyProfile(ABC):
         lower, upper = self.log_delta_bounds(read_epsilon(epsilon)).linear()
         return lower, min(1.0, upper)
 
+    def advantage_bound(self) -> float:
+        """Return a float not below delta(0), what an observer's guess gains, quickly.
+
+        It is what sentences state, and at most about 1e-3 of itself above ``delta(0)``.
+        """
+        return self.delta(0)
+
     def log_delta(self, epsilon: Parameter) -> float:
         """Return ln delta(epsilon), not below the truth, at most 0."""
         return min(0.0, self.log_delta_bounds(read_epsilon(epsilon)).upper)

@@ -154,7 +154,7 @@ class Collection:
 
     def _promise(self) -> str:
         # How often a guess is right, by the protocol's own curve.
-        return self.release.guarantee.sentence(delta_at_zero=self.profile.delta(0))
+        return self.release.guarantee.sentence(delta_at_zero=self.profile.advantage_bound())
 
     def _shown(self) -> list[tuple[str, float]]:
         return sorted(self.estimates.items(), key=lambda item: -item[1])[:_SHOWN]

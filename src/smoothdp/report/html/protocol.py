@@ -80,7 +80,7 @@ def report_protocol(
     kind: Any = PROTOCOLS[name]
     protocol = kind.calibrate(n_users, guarantee=guarantee, honest_share=honest_share, **options)
     profile = protocol.profile()
-    promise = promise_section(guarantee, delta_at_zero=profile.delta(0))
+    promise = promise_section(guarantee, delta_at_zero=profile.advantage_bound())
     promise.text(
         f"It holds {protocol.condition()}.",
         kind="caution",
@@ -125,7 +125,7 @@ def report_protocol(
         summary={
             "protocol": protocol.describe(),
             "n_users": n_users,
-            "guarantee": guarantee.sentence(delta_at_zero=profile.delta(0)),
+            "guarantee": guarantee.sentence(delta_at_zero=profile.advantage_bound()),
             "error_95": error,
             "delta": profile.delta(guarantee.exact_epsilon),
         },

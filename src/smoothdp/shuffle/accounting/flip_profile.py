@@ -29,6 +29,7 @@ from smoothdp.shuffle.accounting.worst_case import (
 # Up to so many bits of the others the search goes on to single data sets.
 _SEARCHED_TO_THE_END = 10_000
 _TOLERANCE = 1e-4
+_TOLERANCE_OF_WORDS = 1e-3
 _LEAST_STEP = 1e-13
 # Sums of wide windows are slow, and all data are nearly as bad: calibration leaves more room
 # above the root, and what it certified is the answer where it is less close.
@@ -105,7 +106,15 @@ class FlipProfile(PrivacyProfile):
             self._known[epsilon] = self._searched(epsilon)
         return self._known[epsilon]
 
-    def _searched(self, epsilon: Real) -> LogBounds:
+    def advantage_bound(self) -> float:
+        # All data are about as bad at epsilon 0, and each part of them is looked at: the time
+        # goes with 1 / tolerance.
+        if Fraction(0) in self._known:
+            return self.delta(0)
+        found = self._searched(Fraction(0), tolerance=_TOLERANCE_OF_WORDS)
+        return min(1.0, found.linear()[1])
+
+    def _searched(self, epsilon: Real, *, tolerance: float | None = None) -> LogBounds:
         value = self._value(epsilon)
         at_zeros = value(self.n_others, 0)
         if at_zeros == LOG_ZERO:
@@ -116,7 +125,7 @@ class FlipProfile(PrivacyProfile):
             limit = certified_limit(self.met.delta)
             if self.tolerance > 0.0 and limit <= at_zeros.lower + self._close:
                 return LogBounds(at_zeros.lower, limit)
-        bounds = _worst(self, epsilon)
+        bounds = _worst(self, epsilon, self.tolerance if tolerance is None else tolerance)
         return LogBounds(bounds.lower, min(bounds.upper, limit))
 
     def tradeoff(self) -> TradeoffFunction:
@@ -220,12 +229,12 @@ class FlipProfile(PrivacyProfile):
 
 
 @lru_cache(maxsize=1 << 12)
-def _worst(profile: FlipProfile, epsilon: Real) -> LogBounds:
+def _worst(profile: FlipProfile, epsilon: Real, tolerance: float) -> LogBounds:
     """Bound ln delta over all data; profiles that differ in ``met`` alone share the search."""
     return worst_case(
         profile._value(epsilon),
         profile.n_others,
-        tolerance=profile.tolerance,
+        tolerance=tolerance,
         most_parts=profile._most_parts,
     )
 
