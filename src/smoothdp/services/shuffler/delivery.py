@@ -83,7 +83,12 @@ def _offer_batch(shuffler: Delivering, put: Put, path: str, batch_id: bytes, hea
 def purge_delivered(shuffler: Delivering) -> None:
     """Make delivered batches unreadable in the files, and say so in their state."""
     waiting = shuffler.storage.read("SELECT batch_id FROM batch WHERE state = ?", (DELIVERED,))
-    if waiting and shuffler.storage.forget():
+    if not waiting:
+        return
+    with shuffler.storage.transaction() as change:
+        # Once for all that went: those that still wait may be large.
+        change.rewrite("batch_part")
+    if shuffler.storage.forget():
         with shuffler.storage.transaction() as change:
             change.change_many(
                 "UPDATE batch SET state = ? WHERE batch_id = ? AND state = ?",
