@@ -14,7 +14,7 @@ from smoothdp.errors import InvalidData
 from smoothdp.exact.parameters.numbers import exact_int
 from smoothdp.services.faults import Reach, pass_by
 from smoothdp.services.formats.card import key_config
-from smoothdp.services.formats.design.budget import ahead_seconds
+from smoothdp.services.formats.design.budget import KEY_SECONDS, ahead_seconds
 from smoothdp.services.formats.party_files import read_task
 from smoothdp.services.formats.secrets import Secret
 from smoothdp.services.formats.signing import SigningKey
@@ -171,7 +171,9 @@ class ShufflerParty:
                 "disk": lambda: disk_condition(directory),
                 "clock": lambda: clock_condition(self.shuffler.clocks),
                 "cards": lambda: cards_condition(self._cards_in_hand()),
-                "delivery": lambda: delivery_condition(self._oldest_undelivered()),
+                "delivery": lambda: delivery_condition(
+                    self._oldest_undelivered(), taken_seconds=KEY_SECONDS
+                ),
             },
             {"batches": lambda: self.shuffler.batch_states()},
         )

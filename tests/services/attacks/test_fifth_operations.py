@@ -1,0 +1,83 @@
+"""A fifth round of attacks: what an operator meets, and what a program meets that is stopped."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import pytest
+
+from smoothdp.services.operations.health import delivery_condition
+from smoothdp.services.operations.logs import words_of
+from smoothdp.services.shuffler.delivery import DeliveryRefused, deliver_batches
+from smoothdp.services.shuffler.shuffler_party import ShufflerParty
+from smoothdp.services.store.revoked import Revoked
+from tests.services.storages import ONLY_SQLITE
+from tests.services.worlds.party_world import HOUR, WINDOW, PartyWorld
+from tests.services.worlds.small_tasks import small_task
+
+DAY = 86_400
+
+
+# ---- a batch that the analyser refuses for good
+
+
+def test_a_batch_that_is_refused_for_good_goes_after_thirty_days(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Nothing comes of it after the seven days in which an analyser keeps a window's key."""
+    world = PartyWorld(tmp_path, small_task(issuer=None, proof="none"))
+    world.open_window()
+    world.send_many(12)
+    world.seal()
+    storage = world.shuffler.storage
+    ((slots,),) = storage.read("SELECT bytes FROM batch_part")
+    dropped = (WINDOW + 1) * HOUR + world.task.grace_seconds + 30 * DAY
+    with caplog.at_level(logging.WARNING):
+        for now, kept in ((dropped - 1, True), (dropped, False), (dropped + DAY, False)):
+            world.go_to(now)
+            if kept:
+                with pytest.raises(DeliveryRefused) as refused:
+                    deliver_batches(world.shuffler, lambda *_: 409)
+                # What /readyz shows of a round that failed.
+                words = words_of(refused.value)
+                assert f"answered 409 to the batch of window {WINDOW}: ask who runs it" in words
+                assert "dropped, 30 days after" in words
+            world.shuffler.forget_old()
+            assert bool(storage.read("SELECT 1 FROM batch_part")) is kept
+            assert (world.shuffler.marks(WINDOW) is not None) is kept
+    assert deliver_batches(world.shuffler, lambda *_: 409) == 0
+    assert world.shuffler.batch_states() == {"DROPPED": 1}
+    assert storage.read("SELECT count(*) FROM collecting") == [(0,)]
+    assert caplog.messages == [
+        f"the batch of window {WINDOW} was dropped: the analyser had not taken it 30 days after "
+        "the window"
+    ]
+    for at in range(0, 12 * 52, 52):
+        assert bytes(slots)[at + 8 : at + 24] not in world.files()
+    world.close()
+
+
+@ONLY_SQLITE
+def test_what_is_said_of_a_batch_that_waits_names_what_to_do(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+) -> None:
+    world = PartyWorld(tmp_path, small_task(issuer=None, proof="none"))
+    world.open_window()
+    world.send_many(12)
+    world.seal()
+    revoked = Revoked(tmp_path / "revoked")
+    party = ShufflerParty(world.task, world.shuffler, world.keys[0], revoked, "", tmp_path)
+    asked = party._operations(10.0).checks["delivery"]
+    said = {}
+    for days in (0, 6.9, 7.1, 29.9, 30):
+        world.go_to((WINDOW + 1) * HOUR + world.task.grace_seconds + days * DAY)
+        world.shuffler.forget_old()
+        said[days] = asked()
+    assert [said[days].good for days in said] == [True, False, False, False, True]
+    assert "is the analyser reachable" in said[6.9].says
+    assert "waits for 7 days" in said[7.1].says
+    assert "Ask who runs it; the batch is dropped 30 days after the window" in said[7.1].says
+    assert delivery_condition(7.1 * DAY).says.startswith("a batch waits for 180 hours")
+    world.close()
