@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import logging
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from smoothdp.services.operations import every
 from smoothdp.services.operations.health import delivery_condition
 from smoothdp.services.operations.logs import words_of
 from smoothdp.services.shuffler.delivery import DeliveryRefused, deliver_batches
+from smoothdp.services.shuffler.gateway_cards import GatewayCards
 from smoothdp.services.shuffler.shuffler_party import ShufflerParty
 from smoothdp.services.store.revoked import Revoked
+from smoothdp.services.tokens.issuer_key import IssuerKey
 from tests.services.storages import ONLY_SQLITE
-from tests.services.worlds.party_world import HOUR, WINDOW, PartyWorld
+from tests.services.worlds.party_world import HOUR, WINDOW, PartyWorld, issuer_key
 from tests.services.worlds.small_tasks import small_task
+from tests.services.worlds.three_parties import Parties
 
 DAY = 86_400
 
@@ -81,3 +86,47 @@ def test_what_is_said_of_a_batch_that_waits_names_what_to_do(
     assert "Ask who runs it; the batch is dropped 30 days after the window" in said[7.1].says
     assert delivery_condition(7.1 * DAY).says.startswith("a batch waits for 180 hours")
     world.close()
+
+
+# ---- short windows, and no shuffler yet
+
+
+def test_a_round_does_not_make_the_keys_of_a_whole_day(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The word of the analyser's clock would grow old, and everybody be answered 503."""
+    with ExitStack() as stack:
+        parties = Parties(tmp_path, stack, now=60_000_001.0, window_seconds=600)
+        made, key = [], issuer_key()
+
+        def slow() -> IssuerKey:
+            made.append(parties.now)
+            assert len(made) < 100
+            parties.now += 11.0
+            return key
+
+        monkeypatch.setattr(every, "monotonic", lambda: parties.now)
+        monkeypatch.setattr(IssuerKey, "generate", slow)
+        issuer = parties.issuer.issuer
+        windows = []
+        for _ in range(3):
+            first = parties.task.window_at(parties.now)
+            parties.issuer.work(parties.url)
+            assert issuer.clocks.hold() is None
+            windows = [row[0] for row in issuer.storage.read("SELECT window FROM window_key")]
+            # The nearest ones, and each window has one key.
+            assert set(range(first, first + 6)) <= set(windows)
+            assert len(set(windows)) == len(windows) == len(made)
+            assert len(made) % 6 == 0
+        assert len(windows) == 18
+        # The shuffler comes: its round has a minute too.
+        offered = type(parties.shuffler.shuffler.cards).offered_key
+
+        def slowly(cards: GatewayCards, window: int) -> bytes:
+            parties.now += 11.0
+            return offered(cards, window)
+
+        monkeypatch.setattr(GatewayCards, "offered_key", slowly)
+        before = parties.now
+        parties.shuffler.work(parties.url)
+        assert before + 60 < parties.now < before + 80

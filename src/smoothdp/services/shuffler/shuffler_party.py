@@ -21,7 +21,7 @@ from smoothdp.services.formats.signing import SigningKey
 from smoothdp.services.formats.task import Task
 from smoothdp.services.operations.admin import Operations
 from smoothdp.services.operations.clock_guard import ClockGuard
-from smoothdp.services.operations.every import do_all
+from smoothdp.services.operations.every import do_all, while_time
 from smoothdp.services.operations.health import (
     Rounds,
     cards_condition,
@@ -200,10 +200,11 @@ class ShufflerParty:
         """Bring the gateway keys of coming windows, the nearest first, and sign their cards.
 
         The analyser knows for how many windows the budget pays: at the first that it does not
-        pay for the round ends, with one key made too many at most.
+        pay for the round ends. It counts cards: while the issuer is away there are none, and
+        keys are made for all windows ahead, for a minute in a round.
         """
         problem: Exception | None = None
-        for window in self._coming_windows():
+        for window in while_time(self._coming_windows()):
             try:
                 if not self._bring_key(http, window):
                     break
