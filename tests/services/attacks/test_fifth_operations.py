@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import logging
+import signal
 from contextlib import ExitStack
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
+from click.testing import CliRunner
 
+from smoothdp import services
+from smoothdp.cli.serving.serve import serve
+from smoothdp.errors import InvalidData
 from smoothdp.services.operations import every
 from smoothdp.services.operations.health import delivery_condition
 from smoothdp.services.operations.logs import words_of
@@ -130,3 +136,28 @@ def test_a_round_does_not_make_the_keys_of_a_whole_day(
         before = parties.now
         parties.shuffler.work(parties.url)
         assert before + 60 < parties.now < before + 80
+
+
+# ---- a reload just after the start
+
+
+@pytest.mark.parametrize("role", ["analyzer", "shuffler", "issuer"])
+def test_a_reload_before_the_service_listens_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, role: str
+) -> None:
+    """The signal ends a process that has not said what it does with it."""
+    ended = []
+    before = signal.signal(signal.SIGHUP, lambda *_: ended.append(True))
+
+    def opening(directory: Path, **_: object) -> NoReturn:
+        signal.raise_signal(signal.SIGHUP)
+        raise InvalidData(expected="a file", got=directory.name, remedy="Look")
+
+    monkeypatch.setattr(getattr(services, f"{role.capitalize()}Party"), "from_directory", opening)
+    where = [] if role == "analyzer" else ["--analyzer", "http://127.0.0.1:1"]
+    try:
+        done = CliRunner().invoke(serve, [role, str(tmp_path), *where])
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert "Expected a file" in done.output
+    assert not ended
