@@ -6,16 +6,22 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
+from smoothdp.services.analyzer.analyzer_web import COLLECTOR_ROLE, SHUFFLER_ROLE, analyzer_app
 from smoothdp.services.operations.tls import Trust
+from smoothdp.services.shuffler.shuffler_web import shuffler_app
 from smoothdp.services.wire import calls
 from smoothdp.services.wire.calls import Unreachable, ask, connect
+from smoothdp.services.wire.running import on_loopback
+from smoothdp.services.wire.tokens import token_hash
 from tests.services.operations.certificates import Authority
+from tests.services.worlds.party_world import WINDOW, PartyWorld
+from tests.services.worlds.small_tasks import small_task
 
 
 class Slow(BaseHTTPRequestHandler):
@@ -98,3 +104,46 @@ def test_the_end_of_one_request_cuts_no_other_one_of_the_same_client(
         # Nothing of that is left behind for the next one.
         get("/after")
         assert said["/after"] == b"ok"
+
+
+def test_a_thing_has_one_path(tmp_path: Path) -> None:
+    """Two spellings of a path were two things to a cache, and to the limits of a proxy."""
+    task = small_task(issuer=None, proof="none")
+    world = PartyWorld(tmp_path, task)
+    world.open_window()
+    world.send_many(12)
+    world.seal()
+    name = task.task_id.hex()
+    assert name != name.upper()
+    callers = {SHUFFLER_ROLE: token_hash("s"), COLLECTOR_ROLE: token_hash("c")}
+    faces = (shuffler_app(world.shuffler), analyzer_app(world.analyzer, callers=callers))
+    with ExitStack() as stack:
+        shuffler, analyzer = (
+            stack.enter_context(connect(stack.enter_context(on_loopback(face)))) for face in faces
+        )
+
+        def status(path: str, token: str = "", body: bytes | None = None) -> int:
+            http = analyzer if token else shuffler
+            method = "GET" if body is None else "PUT"
+            return ask(http, method, path, token=token, body=body or b"").status
+
+        spelt = [(name, f"{WINDOW}"), (name.upper(), f"{WINDOW}"), (name, f"0{WINDOW}")]
+        spelt += [(f"{name[:2]}%20{name[2:]}", f"{WINDOW}")]
+        for what in ("cards", "marks"):
+            found = [status(f"/v2/tasks/{task_id}/{what}/{w}") for task_id, w in spelt]
+            assert found == [200, 404, 404, 404]
+        assert [status(f"/v2/tasks/{task_id}") for task_id, _ in spelt] == [200, 404, 200, 404]
+        results = [status(f"/v2/tasks/{task_id}/results/{w}", "c") for task_id, w in spelt]
+        assert results == [202, 404, 404, 404]
+        reports = [ask(shuffler, "POST", f"/v2/reports/{a}/{w}").status for a, w in spelt]
+        assert reports == [401, 404, 404, 404]
+        ((batch_id, header),) = world.shuffler.storage.read("SELECT batch_id, header FROM batch")
+        ((part,),) = world.shuffler.storage.read("SELECT bytes FROM batch_part")
+        batch = bytes(batch_id).hex()
+        # Of 16 random bytes all digits are decimal once in three million times.
+        if batch != batch.upper():
+            assert status(f"/v2/batches/{batch.upper()}", "s", bytes(header)) == 400
+        assert status(f"/v2/batches/{batch}", "s", bytes(header)) == 201
+        assert status(f"/v2/batches/{batch}/parts/00", "s", bytes(part)) == 404
+        assert status(f"/v2/batches/{batch}/parts/0", "s", bytes(part)) == 201
+    world.close()
