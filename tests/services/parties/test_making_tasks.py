@@ -122,20 +122,20 @@ def test_a_disk_that_is_full_at_any_moment_leaves_nothing_of_a_task(
 
     monkeypatch.setattr(os, "fsync", full)
     promise: dict[str, Any] = {"epsilon": "4", "delta": "0.01", "min_batch": 12}
-    names = {"issuer_url": "https://issuer.example", "origin": "analyzer.example"}
+    promise |= {"issuer_url": "https://issuer.example", "origin": "analyzer.example"}
     for n_files in range(15):
         room[0] = n_files
         where = directory if n_files % 2 else tmp_path / "used"
         with pytest.raises(OSError, match="No space left"):
-            agree_on_one_host(where, "boolean_sum", **promise, **names)
+            agree_on_one_host(where, "boolean_sum", **promise)
         assert sorted(tmp_path.rglob("*")) == before
     room[0] = 15
-    agree_on_one_host(tmp_path / "used", "boolean_sum", **promise, **names)
+    agree_on_one_host(tmp_path / "used", "boolean_sum", **promise)
     # A second task in the same place is refused, and takes nothing of the first one.
     room[0] = 99
     made = sorted(tmp_path.rglob("*"))
     with pytest.raises(InvalidData, match="exists"):
-        agree_on_one_host(tmp_path / "used", "boolean_sum", **promise, **names)
+        agree_on_one_host(tmp_path / "used", "boolean_sum", **promise)
     assert sorted(tmp_path.rglob("*")) == made
     for n_files in (0, 1):
         room[0] = n_files
