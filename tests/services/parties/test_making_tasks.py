@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
 from smoothdp.cli.serving.task import task as task_command
-from smoothdp.services import read_half, read_task
-from smoothdp.services.formats.party_files import PARTIES, read_callers
+from smoothdp.errors import InvalidData
+from smoothdp.services import agree_on_one_host, read_half, read_task
+from smoothdp.services.formats.party_files import PARTIES, make_keys, read_callers
 from smoothdp.services.formats.secrets import check_secret
 
 PROMISE = ["--protocol", "boolean-sum", "--epsilon", "1", "--delta", "1e-6", "--min-batch", "300"]
@@ -99,3 +103,42 @@ def test_a_task_without_an_issuer_says_what_that_means(tmp_path: Path) -> None:
     assert "the shuffler alone can fill a batch with people it invents" in made.stderr
     assert read_task(tmp_path).issuer is None
     assert not (tmp_path / "issuer").exists()
+
+
+def test_a_disk_that_is_full_at_any_moment_leaves_nothing_of_a_task(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Keys without a task would be in the way of the next try; what others wrote stays."""
+    directory, room, sync = tmp_path / "new" / "t", [0], os.fsync
+    (tmp_path / "used" / "analyzer").mkdir(parents=True)
+    (tmp_path / "used" / "analyzer" / "notes").write_text("mine")
+    before = sorted(tmp_path.rglob("*"))
+
+    def full(handle: int) -> None:
+        room[0] -= 1
+        if room[0] < 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        sync(handle)
+
+    monkeypatch.setattr(os, "fsync", full)
+    promise: dict[str, Any] = {"epsilon": "4", "delta": "0.01", "min_batch": 12}
+    promise |= {"issuer_url": "https://issuer.example", "origin": "analyzer.example"}
+    for n_files in range(15):
+        room[0] = n_files
+        where = directory if n_files % 2 else tmp_path / "used"
+        with pytest.raises(OSError, match="No space left"):
+            agree_on_one_host(where, "boolean_sum", **promise)
+        assert sorted(tmp_path.rglob("*")) == before
+    room[0] = 15
+    agree_on_one_host(tmp_path / "used", "boolean_sum", **promise)
+    # A second task in the same place is refused, and takes nothing of the first one.
+    room[0] = 99
+    made = sorted(tmp_path.rglob("*"))
+    with pytest.raises(InvalidData, match="exists"):
+        agree_on_one_host(tmp_path / "used", "boolean_sum", **promise)
+    assert sorted(tmp_path.rglob("*")) == made
+    for n_files in (0, 1):
+        room[0] = n_files
+        with pytest.raises(OSError, match="No space left"):
+            make_keys("issuer", directory)
+        assert not directory.parent.exists()

@@ -11,7 +11,7 @@ from smoothdp.cli.options.command_line import HelpByDefault
 from smoothdp.cli.serving.serve_check import check
 from smoothdp.cli.serving.serve_demo import demo
 from smoothdp.cli.serving.serve_issuer import run_issuer
-from smoothdp.cli.serving.serve_options import serve_options
+from smoothdp.cli.serving.serve_options import ignore_reloads, serve_options
 
 
 @click.group(cls=HelpByDefault)
@@ -55,6 +55,7 @@ def shuffler(
       smoothdp serve shuffler smokers/shuffler --analyzer https://analyser.example
       smoothdp serve shuffler --config shuffler.toml
     """
+    ignore_reloads()
     from smoothdp import services
 
     trust = services.Trust(ca=ca, client_certificate=client_certificate)
@@ -77,6 +78,7 @@ def run_analyzer(directory: Path, work_seconds: float, storage: str | None, **wh
       smoothdp serve analyzer smokers/analyzer
       smoothdp serve analyzer --config analyzer.toml
     """
+    ignore_reloads()
     from smoothdp import services
 
     party = services.AnalyzerParty.from_directory(directory, storage=storage)

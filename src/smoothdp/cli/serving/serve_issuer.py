@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from smoothdp.cli.serving.serve_options import serve_options
+from smoothdp.cli.serving.serve_options import ignore_reloads, serve_options
 
 
 @click.command("issuer")
@@ -43,6 +43,7 @@ def run_issuer(
       smoothdp serve issuer smokers/issuer --analyzer https://analyser.example
       smoothdp serve issuer --config issuer.toml
     """
+    ignore_reloads()
     from smoothdp import services
 
     services.require_hardened(where["host"], behind_tls=where["behind_tls"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +14,16 @@ import click
 from smoothdp.cli.options.command_line import refuse_nan
 
 _PATHS = ("directory", "certificate", "certificate-key", "client-ca", "ca", "client-certificate")
+
+
+def ignore_reloads() -> None:
+    """Ignore SIGHUP until the server has its files and a handler of its own.
+
+    Without a handler it ends the process, which systemd takes for a clean end: a reload just after
+    a start would stop the service for good.
+    """
+    if hasattr(signal, "SIGHUP") and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
 
 def serve_options(port: int, *, storage: bool = True) -> Callable[[Any], Any]:

@@ -25,6 +25,7 @@ from smoothdp.services.formats.slot_tokens import SlotTokens
 from smoothdp.services.formats.slots import SLOT_BYTES, open_slot
 from smoothdp.services.formats.task import Task
 from smoothdp.services.operations.every import do_all
+from smoothdp.services.store.storage import Transaction
 from smoothdp.services.wire.hybrid import PrivateKey
 
 NOT_GENUINE = "the shuffler's batch is not genuine"
@@ -66,9 +67,15 @@ def _count(analyzer: Analyzer, batch_id: bytes, window: int) -> None:
                 "UPDATE batch SET reason = ?, marks_hash = ? WHERE batch_id = ?",
                 (reason, marks_hash, batch_id),
             )
-            # The ciphertexts are of no more use; the rows stay, to answer a repeated part.
-            change.change("UPDATE part SET bytes = NULL WHERE batch_id = ?", (batch_id,))
+            erase_ciphertexts(change, batch_id)
     analyzer.storage.forget()
+
+
+def erase_ciphertexts(change: Transaction, batch_id: bytes) -> None:
+    """Erase what came of a batch: of no more use. The rows stay, to answer a repeated part."""
+    held = "UPDATE part SET bytes = NULL WHERE batch_id = ? AND bytes IS NOT NULL"
+    if change.change(held, (batch_id,)):
+        change.rewrite("part")
 
 
 def check_batch(analyzer: Analyzer, header: BatchHeader, card: Card) -> tuple[str, bytes]:

@@ -17,7 +17,7 @@ from smoothdp.services.analyzer.analyzer_tables import (
     REFUSED,
     RELEASED,
 )
-from smoothdp.services.analyzer.counting import count_complete, tallies
+from smoothdp.services.analyzer.counting import count_complete, erase_ciphertexts, tallies
 from smoothdp.services.analyzer.release_rule import Ruling, rule
 from smoothdp.services.analyzer.result_document import describe_batch
 from smoothdp.services.formats.batch import BatchHeader
@@ -128,7 +128,7 @@ def _end(change: Transaction, batch_id: bytes, state: str, reason: str) -> None:
     )
     change.change("DELETE FROM tally WHERE batch_id = ?", (batch_id,))
     change.rewrite("tally")
-    change.change("UPDATE part SET bytes = NULL WHERE batch_id = ?", (batch_id,))
+    erase_ciphertexts(change, batch_id)
 
 
 def _refusal(analyzer: Analyzer, window: int, state: str, reason: str) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from smoothdp.services.store.revoked import REVOKED_FILE, revoke
 from smoothdp.services.wire.key_files import (
     SECRETS_FILE,
     TASK_FILE,
+    all_or_none,
     read_secret,
     write_new,
     write_secret,
@@ -94,8 +95,9 @@ def make_keys(party: Party, directory: Path) -> PublicHalf:
         name = "collector_token" if party == "collector" else "analyzer_token"
         secrets[name], half["token_sha256"] = token, token_hash(token)
     made = PublicHalf(party, **half)
-    write_secret(directory / SECRETS_FILE, secrets)
-    write_new(directory / PUBLIC_FILE, made.encode(), mode=0o644)
+    with all_or_none(directory / SECRETS_FILE, directory / PUBLIC_FILE):
+        write_secret(directory / SECRETS_FILE, secrets)
+        write_new(directory / PUBLIC_FILE, made.encode(), mode=0o644)
     return made
 
 
@@ -144,8 +146,9 @@ def write_task(directory: Path, task: Task, callers: Mapping[str, str]) -> None:
     Raises:
         InvalidData: files are there already.
     """
-    write_new(directory / TASK_FILE, task.encoded, mode=0o644)
-    write_callers(directory, callers)
+    with all_or_none(directory / TASK_FILE, directory / CALLERS_FILE):
+        write_new(directory / TASK_FILE, task.encoded, mode=0o644)
+        write_callers(directory, callers)
 
 
 def write_callers(directory: Path, callers: Mapping[str, str]) -> None:

@@ -32,7 +32,7 @@ from smoothdp.services.issuer.window_keys import (
 )
 from smoothdp.services.operations.admin import Operations
 from smoothdp.services.operations.clock_guard import ClockGuard
-from smoothdp.services.operations.every import do_all
+from smoothdp.services.operations.every import do_all, while_time
 from smoothdp.services.operations.health import (
     Rounds,
     cards_condition,
@@ -180,10 +180,11 @@ class IssuerParty:
         """Bring the keys of coming windows, the nearest first, and fetch their cards.
 
         The analyser knows for how many windows the budget pays: at the first that it does not
-        pay for the round ends, with one key made too many at most.
+        pay for the round ends. It counts cards: while the shuffler is away there are none, and
+        keys are made for all windows ahead, for a minute in a round.
         """
         problem: PutOff | None = None
-        for window in coming_windows(self.issuer):
+        for window in while_time(coming_windows(self.issuer)):
             try:
                 if not self._bring_key(http, window):
                     break

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from time import monotonic
 from typing import TypeVar
 
 Result = TypeVar("Result")
+BRINGING_SECONDS = 60.0
+"""How long a round may bring keys: the word of the other party's clock lasts ten minutes."""
 
 
 def do_all(steps: Iterable[Callable[[], Result]]) -> list[Result]:
@@ -31,3 +34,16 @@ def do_all(steps: Iterable[Callable[[], Result]]) -> list[Result]:
     if problem is not None:
         raise problem
     return results
+
+
+def while_time(items: Iterable[Result], *, seconds: float = BRINGING_SECONDS) -> Iterator[Result]:
+    """Yield items until so much time has passed since the first; the rest is for the next round.
+
+    >>> list(while_time("abc")), list(while_time("abc", seconds=-1))
+    (['a', 'b', 'c'], ['a'])
+    """
+    began = monotonic()
+    for item in items:
+        yield item
+        if monotonic() - began > seconds:
+            return

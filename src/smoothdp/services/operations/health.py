@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import shutil
 import time
 from collections.abc import Callable, Mapping
@@ -251,20 +252,30 @@ def cards_condition(in_hand: int, *, least: int = 1) -> Condition:
 
 
 def delivery_condition(
-    oldest_seconds: float | None, *, most_seconds: float = MOST_UNDELIVERED_SECONDS
+    oldest_seconds: float | None,
+    *,
+    most_seconds: float = MOST_UNDELIVERED_SECONDS,
+    taken_seconds: float = math.inf,
 ) -> Condition:
     """Whether a batch waits too long to be taken; None if none waits.
+
+    Args:
+        oldest_seconds: for how long the oldest batch has waited.
+        most_seconds: how long one may.
+        taken_seconds: after how long an analyser takes it no more.
 
     >>> delivery_condition(None).good, delivery_condition(7200).says
     (True, 'a batch waits for 2 hours: is the analyser reachable, and does it take batches?')
     """
-    if oldest_seconds is not None and oldest_seconds > most_seconds:
-        hours = number_up(oldest_seconds / 3600, digits=2)
-        return Condition(
-            "delivery",
-            False,
-            f"a batch waits for {hours} hours: is the analyser reachable, and does it take "
-            "batches?",
-            Cause.CONNECTION,
+    if oldest_seconds is None or oldest_seconds <= most_seconds:
+        return Condition("delivery", True, "no batch waits for long")
+    hours = number_up(oldest_seconds / 3600, digits=2)
+    says = f"a batch waits for {hours} hours: is the analyser reachable, and does it take batches?"
+    if oldest_seconds > taken_seconds:
+        days, most = oldest_seconds // 86_400, taken_seconds // 86_400
+        says = (
+            f"a batch waits for {days:.0f} days, and an analyser ends a window after {most:.0f}: "
+            "if it runs nothing comes of that batch any more. Ask who runs it; the batch is "
+            "dropped 30 days after the window, and nothing else is to be done"
         )
-    return Condition("delivery", True, "no batch waits for long")
+    return Condition("delivery", False, says, Cause.CONNECTION)

@@ -31,8 +31,20 @@ class Delivering(Protocol):
         """Called at the named points of `faults.POINTS`."""
 
 
-class DeliveryRefused(Exception):
-    """The analyser refuses a batch for good: the batch is kept, and an operator must look."""
+class DeliveryRefused(PutOff):
+    """The analyser refuses batches for good: they are kept, and an operator must look."""
+
+    def __init__(self, refused: list[str]) -> None:
+        super().__init__(
+            f"{'; '.join(refused)}: ask who runs it for its result of the window. Nothing else is "
+            "to be done here: the batch is offered again until it is dropped, 30 days after the "
+            "window",
+            Cause.OTHER,
+        )
+
+
+class _Refused(Exception):
+    """The analyser will never take this batch."""
 
 
 def deliver_batches(shuffler: Delivering, put: Put) -> int:
@@ -46,16 +58,18 @@ def deliver_batches(shuffler: Delivering, put: Put) -> int:
         DeliveryRefused: it answered that it will never take a batch.
     """
     purge_delivered(shuffler)
-    rows = shuffler.storage.read("SELECT batch_id, header FROM batch WHERE state = ?", (SEALED,))
+    rows = shuffler.storage.read(
+        "SELECT batch_id, window, header FROM batch WHERE state = ? ORDER BY window", (SEALED,)
+    )
     refused: list[str] = []
-    for batch_id, header in rows:
+    for batch_id, window, header in rows:
         try:
             _offer_batch(shuffler, put, f"/v2/batches/{bytes(batch_id).hex()}", batch_id, header)
-        except DeliveryRefused as error:
-            refused.append(str(error))
+        except _Refused as error:
+            refused.append(f"the analyser answered {error} to the batch of window {window}")
     purge_delivered(shuffler)
     if refused:
-        raise DeliveryRefused("; ".join(refused))
+        raise DeliveryRefused(refused)
     return len(rows)
 
 
@@ -83,7 +97,12 @@ def _offer_batch(shuffler: Delivering, put: Put, path: str, batch_id: bytes, hea
 def purge_delivered(shuffler: Delivering) -> None:
     """Make delivered batches unreadable in the files, and say so in their state."""
     waiting = shuffler.storage.read("SELECT batch_id FROM batch WHERE state = ?", (DELIVERED,))
-    if waiting and shuffler.storage.forget():
+    if not waiting:
+        return
+    with shuffler.storage.transaction() as change:
+        # Once for all that went: those that still wait may be large.
+        change.rewrite("batch_part")
+    if shuffler.storage.forget():
         with shuffler.storage.transaction() as change:
             change.change_many(
                 "UPDATE batch SET state = ? WHERE batch_id = ? AND state = ?",
@@ -99,7 +118,7 @@ def _offer(put: Put, path: str, body: bytes) -> None:
         # 422: damaged on the way. 401, 403: a token that is being rotated.
         cause = Cause.REFUSED if status in (401, 403) else Cause.CONNECTION
         raise PutOff(f"the analyser answered {status}", cause)
-    raise DeliveryRefused(f"the analyser answered {status} to {path}")
+    raise _Refused(status)
 
 
 def putting(http: httpx.Client, token: str) -> Put:

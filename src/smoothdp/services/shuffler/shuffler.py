@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections import Counter
@@ -17,6 +18,7 @@ from smoothdp.services.formats.signing import SigningKey
 from smoothdp.services.formats.slot_tokens import SlotTokens
 from smoothdp.services.formats.task import Task
 from smoothdp.services.operations.clock_guard import ClockGuard, Verdict
+from smoothdp.services.operations.logs import Cause, said
 from smoothdp.services.shuffler.gateway_cards import GatewayCards
 from smoothdp.services.shuffler.ingest import (
     HELD,
@@ -27,10 +29,17 @@ from smoothdp.services.shuffler.ingest import (
     what_became,
 )
 from smoothdp.services.shuffler.recent import Recent
-from smoothdp.services.shuffler.shuffler_tables import EXPIRED, OPEN, SEALED, name_by_tags
+from smoothdp.services.shuffler.shuffler_tables import (
+    DROPPED,
+    EXPIRED,
+    OPEN,
+    SEALED,
+    name_by_tags,
+)
 from smoothdp.services.store.erasable_keys import ErasableKeys
-from smoothdp.services.store.storage import Row, Storage
+from smoothdp.services.store.storage import Row, Storage, Transaction
 
+LOG = logging.getLogger("smoothdp.services")
 MOST_UNSIGNED = 5
 """Reports whose signatures are not good, under one pass in one window, that are looked at."""
 
@@ -39,7 +48,7 @@ REMEMBERED_SECONDS = 1.0
 REMEMBERED_PEOPLE = 1 << 15
 """How many of the last people who sent are known to have sent, so that it is read what."""
 KEPT_SECONDS = 30 * 86_400
-"""How long marks and counts of a window are kept after its end and grace."""
+"""How long marks, counts and a batch that nobody takes are kept after a window and its grace."""
 
 
 class Shuffler:
@@ -235,6 +244,7 @@ class Shuffler:
         """Delete what is kept of windows that were over 30 days ago.
 
         Cards stay for ever, and that a window was destroyed: clients count it until they hear so.
+        A batch that was not handed over goes too: the analyser has ended the window long before.
         """
         task_id = self.task.task_id
         rows = self.storage.read(
@@ -246,12 +256,7 @@ class Shuffler:
             if self.verdict(int(window), after=KEPT_SECONDS) is not Verdict.CLOSE:
                 continue
             with self.storage.transaction() as change:
-                if change.execute(
-                    "SELECT 1 FROM batch WHERE task_id = ? AND window = ? AND state = ?",
-                    (task_id, window, SEALED),
-                ):
-                    # Not handed over yet: an operator must look.
-                    continue
+                dropped = _drop_batch(change, task_id, int(window))
                 for table in ("counter", "marks"):
                     change.change(
                         f"DELETE FROM {table} WHERE task_id = ? AND window = ?", (task_id, window)
@@ -260,6 +265,11 @@ class Shuffler:
                     "DELETE FROM collecting WHERE task_id = ? AND window = ? AND state <> ?",
                     (task_id, window, EXPIRED),
                 )
+            if dropped:
+                self.storage.forget()
+                days = KEPT_SECONDS // 86_400
+                why = f"the analyser had not taken it {days} days after the window"
+                said(LOG, f"the batch of window {window} was dropped: {why}", Cause.OTHER)
 
     def marks(self, window: int) -> bytes | None:
         """Return the marks file of a window that was sealed, or None."""
@@ -294,3 +304,17 @@ class Shuffler:
             (EXPIRED,),
         )
         return dict(zip(("pending", "batched", "shared", "expired"), rows[0], strict=True))
+
+
+def _drop_batch(change: Transaction, task_id: bytes, window: int) -> bool:
+    """Erase the batch of a window if it was not handed over; whether it was there."""
+    waiting = "FROM batch WHERE task_id = ? AND window = ? AND state = ?"
+    at = (task_id, window, SEALED)
+    change.change(f"DELETE FROM batch_part WHERE batch_id IN (SELECT batch_id {waiting})", at)
+    if not change.change(
+        "UPDATE batch SET state = ? WHERE task_id = ? AND window = ? AND state = ?",
+        (DROPPED, *at),
+    ):
+        return False
+    change.rewrite("batch_part")
+    return True

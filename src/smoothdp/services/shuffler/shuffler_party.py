@@ -14,14 +14,14 @@ from smoothdp.errors import InvalidData
 from smoothdp.exact.parameters.numbers import exact_int
 from smoothdp.services.faults import Reach, pass_by
 from smoothdp.services.formats.card import key_config
-from smoothdp.services.formats.design.budget import ahead_seconds
+from smoothdp.services.formats.design.budget import KEY_SECONDS, ahead_seconds
 from smoothdp.services.formats.party_files import read_task
 from smoothdp.services.formats.secrets import Secret
 from smoothdp.services.formats.signing import SigningKey
 from smoothdp.services.formats.task import Task
 from smoothdp.services.operations.admin import Operations
 from smoothdp.services.operations.clock_guard import ClockGuard
-from smoothdp.services.operations.every import do_all
+from smoothdp.services.operations.every import do_all, while_time
 from smoothdp.services.operations.health import (
     Rounds,
     cards_condition,
@@ -171,7 +171,9 @@ class ShufflerParty:
                 "disk": lambda: disk_condition(directory),
                 "clock": lambda: clock_condition(self.shuffler.clocks),
                 "cards": lambda: cards_condition(self._cards_in_hand()),
-                "delivery": lambda: delivery_condition(self._oldest_undelivered()),
+                "delivery": lambda: delivery_condition(
+                    self._oldest_undelivered(), taken_seconds=KEY_SECONDS
+                ),
             },
             {"batches": lambda: self.shuffler.batch_states()},
         )
@@ -198,10 +200,11 @@ class ShufflerParty:
         """Bring the gateway keys of coming windows, the nearest first, and sign their cards.
 
         The analyser knows for how many windows the budget pays: at the first that it does not
-        pay for the round ends, with one key made too many at most.
+        pay for the round ends. It counts cards: while the issuer is away there are none, and
+        keys are made for all windows ahead, for a minute in a round.
         """
         problem: Exception | None = None
-        for window in self._coming_windows():
+        for window in while_time(self._coming_windows()):
             try:
                 if not self._bring_key(http, window):
                     break

@@ -14,7 +14,8 @@ from smoothdp.services.store.storage import Storage
 OFFERED, SIGNED, GIVEN = "OFFERED", "SIGNED", "GIVEN"
 """A gateway key was stored; the card was signed; the analyser has the signature."""
 OPEN, SEALED, EXPIRED = "OPEN", "SEALED", "EXPIRED"
-DELIVERED, PURGED = "DELIVERED", "PURGED"
+DELIVERED, PURGED, DROPPED = "DELIVERED", "PURGED", "DROPPED"
+"""Of a batch: the analyser has it; its bytes are gone; they went without the analyser."""
 SHARED = "shared"
 """Reports that were left out because a slot of theirs was in another one."""
 

@@ -89,7 +89,7 @@ def ask(
     if media_type:
         headers["content-type"] = media_type
     data = bytearray()
-    ends = deadline(http, whole_seconds(most + len(body)))
+    ends = deadline(whole_seconds(most + len(body)))
     try:
         with (
             ends as end,

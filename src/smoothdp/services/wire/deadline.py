@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
-
-import httpx
 
 _LEAST_SPEED = 1 << 16
 _SECONDS = 60.0
-_KEY = "smoothdp connection"
+_LEFT = "response_closed.started"
 _OPENED = ("connect_tcp.complete", "start_tls.complete")
 
 
@@ -34,48 +32,75 @@ class Deadline:
 
     Attributes:
         passed: whether it has.
-        sockets: of the connection, as they are opened.
+        used: the socket of the connection that the request uses, once it is known.
     """
 
     passed: bool = False
-    sockets: list[socket.socket] = field(default_factory=list)
+    used: socket.socket | None = None
 
     def trace(self, event: str, info: dict[str, Any]) -> None:
-        """Keep the socket of a connection that is opened (httpcore calls this at each event)."""
+        """Look at a connection that is opened (httpcore calls this at each event)."""
         if event.endswith(_OPENED):
-            self.sockets.append(info["return_value"].get_extra_info("socket"))
-            if self.passed:
-                self.end()
+            stream = info["return_value"]
+            opened = stream.get_extra_info("socket")
+            stream.write = _telling(stream.write, opened)
+            self.uses(opened)
+        elif event.endswith(_LEFT):
+            # Whoever waits for a connection may have it from now on.
+            self.used = None
+
+    def uses(self, opened: socket.socket) -> None:
+        """Note which socket is used from now on."""
+        self.used = opened
+        if self.passed:
+            self.end()
 
     def end(self) -> None:
         """Wake whoever reads from the connection, or writes to it."""
         self.passed = True
-        for opened in list(self.sockets):
-            # Not the method of TLS: from then on it would send in the clear. The first socket of
-            # two has become the one with TLS.
+        if self.used is not None:
+            # Not the method of TLS: from then on it would send in the clear.
             with suppress(OSError, ValueError):
-                socket.socket.shutdown(opened, socket.SHUT_RDWR)
+                socket.socket.shutdown(self.used, socket.SHUT_RDWR)
+
+
+class _Present(threading.local):
+    """The request that a thread makes."""
+
+    made: Deadline | None = None
+
+
+_PRESENT = _Present()
+
+
+def _telling(write: Callable[..., None], opened: socket.socket) -> Callable[..., None]:
+    """Return how a connection writes, after it has told whose request is written to it.
+
+    A connection is kept for later requests, of other threads too, and no event of theirs names it
+    before their answer begins. Each of them writes first.
+    """
+
+    def told(*given: Any, **named: Any) -> None:
+        if _PRESENT.made is not None:
+            _PRESENT.made.uses(opened)
+        write(*given, **named)
+
+    return told
 
 
 @contextmanager
-def deadline(http: httpx.Client, seconds: float) -> Iterator[Deadline]:
-    """Give a request so long, from here to the end of its answer.
+def deadline(seconds: float) -> Iterator[Deadline]:
+    """Give the request that this thread makes so long, from here to the end of its answer.
 
-    Args:
-        http: which makes it. Its connection may have been opened for an earlier request, so all
-            that it has open end: requests that other threads make with it may be made again.
-        seconds: how long.
+    Requests that other threads make meanwhile, with the same client too, are not touched.
     """
-    kept: list[socket.socket] = http.__dict__.setdefault(_KEY, [])
-    for opened in list(kept):
-        if opened.fileno() < 0:
-            with suppress(ValueError):
-                kept.remove(opened)
-    made = Deadline(sockets=kept)
+    made, before = Deadline(), _PRESENT.made
     timer = threading.Timer(seconds, made.end)
     timer.daemon = True
     timer.start()
+    _PRESENT.made = made
     try:
         yield made
     finally:
+        _PRESENT.made = before
         timer.cancel()

@@ -44,18 +44,26 @@ def _answering(problem: Problem) -> Callable[[Request, Exception], Awaitable[Res
 
 
 def whole_number(text: str) -> int | None:
-    """Return a whole number below 2^32, or None."""
+    """Return a whole number below 2^32 in its one spelling, or None.
+
+    >>> whole_number("10"), whole_number("010"), whole_number("0")
+    (10, None, 0)
+    """
     if not (text.isascii() and text.isdigit()) or len(text) > 10:
         return None
-    return number if (number := int(text)) < 1 << 32 else None
+    number = int(text)
+    return number if number < 1 << 32 and str(number) == text else None
 
 
 def hexadecimal(request: Request, name: str) -> bytes:
-    """Return a part of the path as bytes; nothing if it is not hexadecimal."""
+    """Return a part of the path as bytes; nothing if it is not lower-case hexadecimal."""
+    text = request.path_params[name]
     try:
-        return bytes.fromhex(request.path_params[name])
+        found = bytes.fromhex(text)
     except ValueError:
         return b""
+    # One thing has one path: caches and limits of a proxy in front go by its spelling.
+    return found if found.hex() == text else b""
 
 
 def bearer(request: Request) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,36 @@ def write_new(path: Path, data: bytes, *, mode: int) -> None:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
+
+
+@contextmanager
+def all_or_none(*files: Path) -> Iterator[None]:
+    """Remove files that were made meanwhile, and their new folders, if something goes wrong.
+
+    Half of them would be in the way of the next try. What was there before stays.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "new", "task.json")
+    ...     with suppress(OSError), all_or_none(path):
+    ...         write_new(path, b"{}", mode=0o644)
+    ...         raise OSError("disk full")
+    ...     path.parent.exists()
+    False
+    """
+    new = [file for file in files if not os.path.lexists(file)]
+    above = {folder for file in new for folder in file.parents}
+    folders = [folder for folder in above if not os.path.lexists(folder)]
+    try:
+        yield
+    except BaseException:
+        for file in new:
+            with suppress(OSError):
+                file.unlink()
+        for folder in sorted(folders, key=lambda folder: len(folder.parts), reverse=True):
+            with suppress(OSError):
+                folder.rmdir()
+        raise
 
 
 def write_secret(path: Path, document: dict[str, Any]) -> None:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from smoothdp.errors import SmoothdpError
 from smoothdp.services.formats.design.task_request import create_task
 from smoothdp.services.formats.design.task_shape import TaskIssuer
 from smoothdp.services.formats.party_files import (
+    CALLERS_FILE,
+    PUBLIC_FILE,
     Party,
     PublicHalf,
     callers_of,
@@ -21,7 +21,7 @@ from smoothdp.services.formats.party_files import (
 )
 from smoothdp.services.formats.signing import VerifyingKey
 from smoothdp.services.formats.task import Task
-from smoothdp.services.wire.key_files import TASK_FILE, write_new
+from smoothdp.services.wire.key_files import SECRETS_FILE, TASK_FILE, all_or_none, write_new
 
 
 def agree_on_task(
@@ -88,8 +88,9 @@ def agree_on_one_host(
     Raises:
         InvalidParameter: a field outside its domain, or too few users for the promise.
         InvalidData: files are there already.
+        OSError: the disk is full, say.
 
-    After an error none of the keys that it made is there.
+    After an error none of the files that it made is there, and all that was there before.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -100,17 +101,12 @@ def agree_on_one_host(
     """
     parties: tuple[Party, ...] = ("analyzer", "shuffler", "collector")
     parties += ("issuer",) if has_issuer else ()
-    halves: dict[Party, PublicHalf] = {}
-    try:
-        for party in parties:
-            halves[party] = make_keys(party, directory / party)
+    folders = (directory, *(directory / party for party in parties))
+    names = (SECRETS_FILE, PUBLIC_FILE, TASK_FILE, CALLERS_FILE)
+    with all_or_none(*(folder / name for folder in folders for name in names)):
+        halves = {party: make_keys(party, directory / party) for party in parties}
         task = agree_on_task(directory, halves, protocol, **request)
-    except SmoothdpError:
-        # Keys without a task would be in the way of the next try.
-        for party in halves:
-            shutil.rmtree(directory / party)
-        raise
-    for party in parties:
-        write_new(directory / party / TASK_FILE, task.encoded, mode=0o644)
-    write_callers(directory / "analyzer", callers_of(halves))
+        for party in parties:
+            write_new(directory / party / TASK_FILE, task.encoded, mode=0o644)
+        write_callers(directory / "analyzer", callers_of(halves))
     return task
