@@ -166,7 +166,9 @@ def _close(issuer: Issuer, window: int) -> bool:
                 (*at, statement.encode()),
             )
         change.change("DELETE FROM issued WHERE task_id = ? AND window = ?", at)
-        change.rewrite("issued")
+        # Keys of later windows lie in the same pages as this one did.
+        for table in ("issued", "window_key"):
+            change.rewrite(table)
         issuer.reach("close: inside the transaction")
     issuer.reach("close: after commit")
     return True
