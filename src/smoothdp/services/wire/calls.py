@@ -107,7 +107,7 @@ def ask(
                     got="a compressed one",
                     remedy="Check the address, and that no proxy in between compresses",
                 )
-            for chunk in answer.iter_raw(1 << 16):
+            for chunk in answer.iter_bytes(1 << 16):
                 data += chunk
                 if len(data) > most:
                     raise ServiceError(
