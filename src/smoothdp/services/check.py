@@ -28,12 +28,12 @@ from smoothdp.services.operations.health import (
     cards_condition,
     certificate_condition,
     disk_condition,
-    storage_condition,
 )
 from smoothdp.services.operations.logs import Cause, cause_of, words_of
 from smoothdp.services.operations.own_files import (
     copied,
     files_condition,
+    postgres_condition,
     read_rows,
     rights_condition,
     storage_file_condition,
@@ -43,11 +43,16 @@ from smoothdp.services.operations.tls import Trust
 from smoothdp.services.shuffler.poll_routes import published_results
 from smoothdp.services.shuffler.shuffler_tables import SHUFFLER_SCHEMA
 from smoothdp.services.store.migrations import Schema
-from smoothdp.services.store.party_storage import STORAGE_FILE, open_storage
+from smoothdp.services.store.party_storage import STORAGE_FILE
 from smoothdp.services.store.revoked import REVOKED_FILE, ids_of
 from smoothdp.services.wire.calls import ask, connect
 from smoothdp.services.wire.clock_call import CLOCK_PATH, clock_body, hear_clock
 from smoothdp.services.wire.key_files import SECRETS_FILE, TASK_FILE, read_secret
+
+_ELSEWHERE = (
+    f"in PostgreSQL at an address that is given at the start: put it into the file {STORAGE_FILE} "
+    "and it is looked at"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,12 +182,10 @@ def _cards(directory: Path, role: _Role) -> Condition:
 def _storage(directory: Path) -> Condition:
     role = _role(directory)
     if not (directory / STORAGE_FILE).is_file():
+        if (directory / f"{role.name}.keys.sqlite").is_file():
+            return Condition("storage", True, _ELSEWHERE)
         return storage_file_condition(directory / f"{role.name}.sqlite", role.schema)
-    storage = open_storage(directory, role.name, role.schema)
-    try:
-        return storage_condition(storage)
-    finally:
-        storage.close()
+    return postgres_condition(directory, role.name, role.schema)
 
 
 def _ledger(directory: Path, results: Path | None) -> Condition:

@@ -10,14 +10,26 @@ from pathlib import Path
 import httpx
 import pytest
 
+from smoothdp.errors import InvalidData
+from smoothdp.services.check import check_party
 from smoothdp.services.issuer.issuer_tables import OPEN
 from smoothdp.services.issuer.window_keys import close_windows
+from smoothdp.services.shuffler.shuffler_tables import SHUFFLER_SCHEMA
+from smoothdp.services.store.migrations import Schema
+from smoothdp.services.store.party_storage import number_in_postgres, open_storage
 from smoothdp.services.store.storage import _SqliteTransaction
 from smoothdp.services.wire.calls import ServiceError, ask
 from tests.services.storages import ONLY_SQLITE
+from tests.services.worlds.directories import party_directories
 from tests.services.worlds.issuing_world import HOUR, WINDOW, IssuingWorld
+from tests.services.worlds.postgres_server import PostgresServer
 
 pytestmark = ONLY_SQLITE
+
+
+def state_of(directory: Path) -> dict[str, bytes]:
+    """Return all files of a directory with their bytes."""
+    return {path.name: path.read_bytes() for path in directory.iterdir()}
 
 
 # ---- an issuer's keys, of windows that are closed as they come or some at once
@@ -101,3 +113,51 @@ def test_a_compressed_answer_is_not_unpacked(storage_kind: str) -> None:  # noqa
     )
     with httpx.Client(base_url="https://x", transport=transport) as http:
         assert ask(http, "GET", "/").body == b"as is"
+
+
+# ---- a check of a directory whose state is in PostgreSQL
+
+
+@pytest.mark.slow
+def test_a_check_makes_no_tables_and_takes_none_to_another_number(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+    postgres_server: PostgresServer,
+) -> None:
+    psycopg = pytest.importorskip("psycopg")
+    directory = party_directories(tmp_path).shuffler
+    address = postgres_server.schema_for(directory, "shuffler")
+    (directory / "storage").write_text(address)
+    (directory / "storage").chmod(0o600)
+
+    def says() -> str:
+        before = state_of(directory)
+        (found,) = (one for one in check_party(directory) if one.name == "storage")
+        assert state_of(directory) == before
+        assert found.good
+        return found.says
+
+    def tables() -> list[tuple[str]]:
+        with psycopg.connect(address) as connection:
+            query = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
+            return list(connection.execute(query).fetchall())
+
+    assert says() == "PostgreSQL answers; tables are made at the first start"
+    assert tables() == []
+    # The tables of the program before, which may be running.
+    before = Schema(SHUFFLER_SCHEMA.migrations[:1], first=2)
+    open_storage(directory, "shuffler", before, address).close()
+    assert says() == "PostgreSQL has tables of version 2, which the next start takes to 4"
+    with psycopg.connect(address) as connection:
+        assert connection.execute("SELECT version FROM smoothdp_state").fetchone() == (2,)
+    open_storage(directory, "shuffler", SHUFFLER_SCHEMA, address).close()
+    assert says() == "PostgreSQL has tables of version 4"
+    (directory / "storage").unlink()
+    assert says().startswith("in PostgreSQL at an address that is given at the start")
+    (directory / "storage").write_text(address)
+    # What a start would refuse is refused here.
+    for role, words in (("shuffler", "the keys that the rows"), ("analyzer", "of the analyzer's")):
+        (directory / "shuffler.keys.sqlite").rename(directory / "moved")
+        with pytest.raises(InvalidData, match=words):
+            number_in_postgres(directory, role, SHUFFLER_SCHEMA, name=None)
+        (directory / "moved").rename(directory / "shuffler.keys.sqlite")
