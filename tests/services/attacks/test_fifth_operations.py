@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import gzip
 import random
+import shutil
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import httpx
 import pytest
 
 from smoothdp.errors import InvalidData
+from smoothdp.ledger import Ledger
+from smoothdp.services.analyzer.release import work
 from smoothdp.services.check import check_party
 from smoothdp.services.issuer.issuer_tables import OPEN
 from smoothdp.services.issuer.window_keys import close_windows
@@ -22,7 +27,9 @@ from smoothdp.services.wire.calls import ServiceError, ask
 from tests.services.storages import ONLY_SQLITE
 from tests.services.worlds.directories import party_directories
 from tests.services.worlds.issuing_world import HOUR, WINDOW, IssuingWorld
+from tests.services.worlds.party_world import PartyWorld
 from tests.services.worlds.postgres_server import PostgresServer
+from tests.services.worlds.small_tasks import small_task
 
 pytestmark = ONLY_SQLITE
 
@@ -161,3 +168,28 @@ def test_a_check_makes_no_tables_and_takes_none_to_another_number(
         with pytest.raises(InvalidData, match=words):
             number_in_postgres(directory, role, SHUFFLER_SCHEMA, name=None)
         (directory / "moved").rename(directory / "shuffler.keys.sqlite")
+
+
+# ---- the ledger's log, while somebody reads the ledger
+
+
+def test_a_charge_that_was_read_beside_is_in_the_one_file_after_the_next_round(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+) -> None:
+    """Somebody who shows or copies the ledger during a release keeps its log from being emptied."""
+    world = PartyWorld(tmp_path, small_task(issuer=None, proof="none"))
+    world.open_window()
+    world.send_many(12)
+    world.seal()
+    world.deliver()
+    path = world.analyzer.ledger.path
+    with closing(sqlite3.connect(path)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        assert work(world.analyzer) == 1
+    work(world.analyzer)
+    (tmp_path / "backup").mkdir()
+    copy = shutil.copy(path, tmp_path / "backup")
+    assert [entry.parameters["window"] for entry in Ledger(copy).entries()] == [WINDOW]
+    world.close()
