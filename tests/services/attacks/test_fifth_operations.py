@@ -191,5 +191,5 @@ def test_a_charge_that_was_read_beside_is_in_the_one_file_after_the_next_round(
     work(world.analyzer)
     (tmp_path / "backup").mkdir()
     copy = shutil.copy(path, tmp_path / "backup")
-    assert [entry.parameters["window"] for entry in Ledger(copy).entries()] == [WINDOW]
+    assert [int(one.parameters["window"]) for one in Ledger(copy).entries()] == [WINDOW]
     world.close()

@@ -15,8 +15,8 @@ from smoothdp.errors import LedgerError
 from smoothdp.ledger import Entry, Ledger
 from smoothdp.services.store.storage import make_private
 
-_READERS_SECONDS = 1.0
-"""How long to wait for who reads the ledger: windows are published meanwhile by nobody."""
+_READERS_SECONDS = 0.5
+"""How long to wait for whoever reads the ledger: the transaction that publishes waits too."""
 
 
 class Budgeted(Protocol):
