@@ -6,6 +6,7 @@ import gzip
 import random
 import shutil
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 
 from smoothdp.errors import InvalidData
 from smoothdp.ledger import Ledger
+from smoothdp.services import AnalyzerParty, ShufflerParty, on_loopback
 from smoothdp.services.analyzer.release import work
 from smoothdp.services.check import check_party
 from smoothdp.services.issuer.issuer_tables import OPEN
@@ -193,3 +195,41 @@ def test_a_charge_that_was_read_beside_is_in_the_one_file_after_the_next_round(
     copy = shutil.copy(path, tmp_path / "backup")
     assert [int(one.parameters["window"]) for one in Ledger(copy).entries()] == [WINDOW]
     world.close()
+
+
+# ---- a file of window keys that was lost, or left behind in a move
+
+
+@pytest.mark.parametrize("role", ["shuffler", "analyzer"])
+def test_a_lost_file_of_window_keys_is_named(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+    role: str,
+) -> None:
+    """Else every person is told for a day that the window is over, or gives an answer in vain."""
+    written = party_directories(tmp_path, has_issuer=False)
+    window = written.task.window_at(time.time())
+
+    def started() -> tuple[ShufflerParty, AnalyzerParty]:
+        shuffler = ShufflerParty.from_directory(written.shuffler)
+        return shuffler, AnalyzerParty.from_directory(written.analyzer)
+
+    def named(parties: tuple[ShufflerParty, AnalyzerParty]) -> list[bool]:
+        party = parties[role == "analyzer"]
+        directory = party.directory
+        checked = [one for one in check_party(directory) if one.name == "keys"]
+        asked = [party._operations(10.0).checks["keys"]()]
+        return [one.good for one in checked + asked]
+
+    parties = started()
+    with on_loopback(parties[1].app(work_seconds=60)) as url:
+        parties[0].work(url)
+    assert parties[0].shuffler.cards.is_given(window)
+    assert named(parties) == [True, True]
+    for party in parties:
+        party.close()
+    parties[role == "analyzer"].keys.path.unlink()
+    parties = started()
+    assert named(parties) == [False, False]
+    for party in parties:
+        party.close()
