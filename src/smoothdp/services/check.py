@@ -44,7 +44,7 @@ from smoothdp.services.operations.own_files import (
     time_condition,
 )
 from smoothdp.services.operations.tls import Trust
-from smoothdp.services.shuffler.poll_routes import published_results
+from smoothdp.services.shuffler.poll_routes import results_in
 from smoothdp.services.shuffler.shuffler_party import GATEWAY_KEYS_FILE
 from smoothdp.services.shuffler.shuffler_tables import OPEN, SHUFFLER_SCHEMA
 from smoothdp.services.store.migrations import Schema
@@ -228,7 +228,11 @@ def _ledger(directory: Path, results: Path | None) -> Condition:
     released |= noted((bytes(name) for (name,) in notes), task)
     if results is not None:
         # A window that was refused has a signed statement too, and no charge.
-        shown = [one.document for one in published_results(results, task)]
+        # Collectors give them any name, and keep them in folders of their own.
+        shown = [one.document for one in results_in(results.rglob("*"), task)]
+        if not shown:
+            words = f"no file in {results} is a result of this task: give the folder that has them"
+            return Condition("ledger", False, words, Cause.LEDGER)
         released |= {int(document["window"]) for document in shown if "state" not in document}
     charged: set[int] = set()
     if path.is_file():
@@ -249,7 +253,8 @@ def _ledger(directory: Path, results: Path | None) -> Condition:
             f"the newest copy of {path.name}",
             Cause.LEDGER,
         )
-    return Condition("ledger", True, f"whole, with {len(charged)} windows charged")
+    beside = "" if results is None else f", and {len(shown)} results looked at"
+    return Condition("ledger", True, f"whole, with {len(charged)} windows charged{beside}")
 
 
 def _revoked(directory: Path, role: _Role) -> Condition:

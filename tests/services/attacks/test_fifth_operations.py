@@ -19,6 +19,7 @@ from smoothdp.ledger import Ledger
 from smoothdp.services import AnalyzerParty, ShufflerParty, on_loopback
 from smoothdp.services.analyzer.release import work
 from smoothdp.services.check import check_party
+from smoothdp.services.formats.result import SignedResult
 from smoothdp.services.issuer.issuer_tables import OPEN
 from smoothdp.services.issuer.window_keys import close_windows
 from smoothdp.services.shuffler.shuffler_tables import SHUFFLER_SCHEMA
@@ -233,3 +234,35 @@ def test_a_lost_file_of_window_keys_is_named(
     assert named(parties) == [False, False]
     for party in parties:
         party.close()
+
+
+# ---- published results, as collectors keep them
+
+
+def test_results_under_any_name_are_looked_at_and_a_folder_without_any_is_said(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+) -> None:
+    """The only thing that tells of a machine that was set back must not pass what it was given."""
+    written = party_directories(tmp_path)
+    party = AnalyzerParty.from_directory(written.analyzer)
+    key, name = party.analyzer.sign_key, party.task.task_id.hex()
+    party.close()
+
+    def ledger() -> tuple[bool, str]:
+        found = check_party(written.analyzer, results=tmp_path / "kept")
+        return next((one.good, one.says) for one in found if one.name == "ledger")
+
+    (tmp_path / "kept" / "of may").mkdir(parents=True)
+    (tmp_path / "kept" / "notes.txt").write_text("{}")
+    good, says = ledger()
+    assert not good
+    assert says.startswith("no file in ")
+    refused = {"task_id": name, "window": 6, "state": "REFUSED", "reason": "the budget"}
+    (tmp_path / "kept" / "6").write_bytes(SignedResult.sign(refused, key).encode())
+    assert ledger() == (True, "whole, with 0 windows charged, and 1 results looked at")
+    result = SignedResult.sign({"task_id": name, "window": 8}, key)
+    (tmp_path / "kept" / "of may" / "eighth result").write_bytes(result.encode())
+    good, says = ledger()
+    assert not good
+    assert "such as 8" in says
