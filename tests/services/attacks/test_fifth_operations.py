@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import random
 import shutil
 import sqlite3
@@ -266,3 +267,22 @@ def test_results_under_any_name_are_looked_at_and_a_folder_without_any_is_said(
     good, says = ledger()
     assert not good
     assert "such as 8" in says
+
+
+# ---- what a directory may be called
+
+
+@pytest.mark.parametrize("name", ["a?mode=memory", "b#c", "100%41", "ünï", "new\nline", b"bad\xff"])
+def test_a_party_moves_to_a_directory_of_any_name(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+    name: str | bytes,
+) -> None:
+    written = party_directories(tmp_path / "before")
+    directory = written.analyzer.rename(tmp_path / os.fsdecode(name))
+    party = AnalyzerParty.from_directory(directory)
+    party.analyzer.ledger.charge(7)
+    party.close()
+    (ledger,) = (one for one in check_party(directory) if one.name == "ledger")
+    assert ledger.says == "whole, with 1 windows charged"
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([directory.name, "before"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
 from contextlib import closing, suppress
@@ -125,7 +126,7 @@ class TaskLedger:
         Where somebody reads it just then, or the disk is full, the next round of work does.
         """
         # Never made: where it is gone, whoever charges says so.
-        address = f"file:{quote(str(self.path.absolute()))}?mode=rw"
+        address = f"file:{quote(os.fsencode(self.path.absolute()))}?mode=rw"
         with (
             suppress(sqlite3.Error),
             closing(sqlite3.connect(address, uri=True, timeout=_READERS_SECONDS)) as file,

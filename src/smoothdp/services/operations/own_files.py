@@ -108,7 +108,7 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
     # Where nobody has it open, reading must not leave a log beside it.
     used = path.with_name(path.name + "-wal").exists()
     how = "mode=ro" if used else "immutable=1"
-    connection = sqlite3.connect(f"file:{quote(str(path.absolute()))}?{how}", uri=True)
+    connection = sqlite3.connect(f"file:{quote(os.fsencode(path.absolute()))}?{how}", uri=True)
     try:
         yield connection
     finally:

@@ -228,7 +228,7 @@ class SqliteStorage:
                 self._connection.execute(statement)
             migrate_sqlite(self._connection, Schema.of(schema), str(self.path))
             self._reading = sqlite3.connect(
-                f"file:{quote(str(self.path.absolute()))}?mode=ro",
+                f"file:{quote(os.fsencode(self.path.absolute()))}?mode=ro",
                 uri=True,
                 timeout=busy_seconds,
                 isolation_level=None,
