@@ -26,7 +26,7 @@ from smoothdp.services.issuer.window_keys import close_windows
 from smoothdp.services.shuffler.shuffler_tables import SHUFFLER_SCHEMA
 from smoothdp.services.store.migrations import Schema
 from smoothdp.services.store.party_storage import number_in_postgres, open_storage
-from smoothdp.services.store.storage import _SqliteTransaction
+from smoothdp.services.store.storage import SqliteStorage, _SqliteTransaction
 from smoothdp.services.wire.calls import ServiceError, ask
 from tests.services.storages import ONLY_SQLITE
 from tests.services.worlds.directories import party_directories
@@ -286,3 +286,26 @@ def test_a_party_moves_to_a_directory_of_any_name(
     (ledger,) = (one for one in check_party(directory) if one.name == "ledger")
     assert ledger.says == "whole, with 1 windows charged"
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([directory.name, "before"])
+
+
+# ---- a start on a disk that takes nothing more
+
+
+def test_a_disk_that_takes_nothing_is_no_reason_for_another_path(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+) -> None:
+    """Beside a state that is there, its log cannot be opened: SQLite calls that an I/O error."""
+    resource = pytest.importorskip("resource")
+    path, schema = tmp_path / "gateway.sqlite", "CREATE TABLE IF NOT EXISTS box (item TEXT);"
+    SqliteStorage(path, schema).close()
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
+    try:
+        with pytest.raises(InvalidData) as refused:
+            SqliteStorage(path, schema)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert "disk I/O error" in str(refused.value)
+    assert "Make room on the disk" in str(refused.value)
+    assert "another path" not in str(refused.value)
