@@ -309,3 +309,43 @@ def test_a_disk_that_takes_nothing_is_no_reason_for_another_path(
     assert "disk I/O error" in str(refused.value)
     assert "Make room on the disk" in str(refused.value)
     assert "another path" not in str(refused.value)
+
+
+# ---- the address of another, empty database
+
+
+@pytest.mark.slow
+def test_an_empty_database_does_not_erase_the_keys_of_another_one(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+    postgres_server: PostgresServer,
+) -> None:
+    """A schema that is left out of the address: acknowledged reports would be gone for good."""
+    directory = party_directories(tmp_path).shuffler
+    right = postgres_server.schema_for(directory, "shuffler")
+    wrong = postgres_server.schema_for(directory, "mistaken")
+    state = open_storage(directory, "shuffler", SHUFFLER_SCHEMA, right)
+    report = (
+        "INSERT INTO pending (task_id, window, sender_tag, report_id, slots) VALUES (?, ?, ?, ?, ?)"
+    )
+    opened = "INSERT INTO collecting (task_id, window, state, tag_key) VALUES (?, ?, ?, ?)"
+    with state.transaction() as change:
+        change.change(opened, (b"t", 7, "OPEN", b"k" * 32))
+        change.change(report, (b"t", 7, b"s", b"r" * 16, b"slots"))
+    state.close()
+    with pytest.raises(InvalidData, match="an empty one"):
+        open_storage(directory, "shuffler", SHUFFLER_SCHEMA, wrong)
+    for address, good in ((wrong, False), (right, True)):
+        (directory / "storage").write_text(address)
+        (directory / "storage").chmod(0o600)
+        (found,) = (one for one in check_party(directory) if one.name == "storage")
+        assert found.good is good
+    state = open_storage(directory, "shuffler", SHUFFLER_SCHEMA, right)
+    state.forget()
+    assert state.read("SELECT slots FROM pending") == [(b"slots",)]
+    state.close()
+    # Whoever has lost the database begins anew without the keys.
+    (directory / "shuffler.keys.sqlite").unlink()
+    state = open_storage(directory, "shuffler", SHUFFLER_SCHEMA, wrong)
+    assert state.forget()
+    state.close()

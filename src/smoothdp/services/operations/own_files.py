@@ -94,6 +94,10 @@ def postgres_condition(directory: Path, role: str, schema: Schema | str) -> Cond
     name = name_of(bytes(marks[0][0])) if marks else None
     has = number_in_postgres(directory, role, schema, name=name)
     if not has:
+        scopes = read_rows(keys, "SELECT scope FROM data_key") if keys.is_file() else []
+        if scopes:
+            words = f"an empty database, and keys of rows in {keys.name}: check its address"
+            return Condition("storage", False, words)
         return Condition("storage", True, "PostgreSQL answers; tables are made at the first start")
     return _tables_condition("PostgreSQL", has, Schema.of(schema).number)
 

@@ -184,6 +184,7 @@ class PostgresStorage:
                 rows, schema, role=role, key_file=self._keys.path, name=self._keys.name
             )
             if not rows:
+                require_unused(self._keys.path, self._keys.scopes())
                 _require_empty(connection, schema)
                 connection.execute(
                     "INSERT INTO smoothdp_state (role, version, keys) VALUES (%s, %s, %s)",
@@ -263,6 +264,20 @@ def number_at(
             return 0
         rows = connection.execute(_FOUND).fetchall()
         return _number(rows, schema, role=role, key_file=key_file, name=name)
+
+
+def require_unused(key_file: Path, scopes: Sequence[bytes]) -> None:
+    """Raise InvalidData where keys are kept of rows that are not in a database: in another one.
+
+    Beside an empty database they would be erased as of rows that are gone, and the rows with them.
+    """
+    if scopes:
+        raise InvalidData(
+            expected=f"the database whose rows are sealed with the keys in {key_file}",
+            got="an empty one",
+            remedy="Check its address and schema. Where that database is lost, so are its windows: "
+            "delete the file of keys, and the party begins anew",
+        )
 
 
 def _require_fsync(connection: psycopg.Connection[Row]) -> None:
