@@ -17,7 +17,7 @@ _PATIENCE = 1.0
 
 def connect(path: Path, mode: str, timeout: float) -> sqlite3.Connection:
     """Return a new connection whose commits are on the disk when they return."""
-    address = f"file:{quote(str(path.absolute()))}?mode={mode}"
+    address = f"file:{quote(os.fsencode(path.absolute()))}?mode={mode}"
     connection = sqlite3.connect(
         address,
         uri=True,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ from smoothdp.errors import InvalidData, LedgerError, SmoothdpError
 from smoothdp.ledger import Ledger
 from smoothdp.services.analyzer.analyzer import noted
 from smoothdp.services.analyzer.analyzer_party import INNER_KEYS_FILE
-from smoothdp.services.analyzer.analyzer_tables import ANALYZER_SCHEMA
+from smoothdp.services.analyzer.analyzer_tables import ANALYZER_SCHEMA, MADE, SIGNED
+from smoothdp.services.analyzer.window_cards import key_scope
 from smoothdp.services.formats.party_files import (
     CALLERS_FILE,
     PUBLIC_FILE,
@@ -20,6 +22,7 @@ from smoothdp.services.formats.party_files import (
     read_task,
 )
 from smoothdp.services.formats.signing import SigningKey
+from smoothdp.services.formats.task import Task
 from smoothdp.services.issuer.issuer_tables import ISSUER_SCHEMA
 from smoothdp.services.operations.clock_guard import ClockGuard
 from smoothdp.services.operations.health import (
@@ -28,26 +31,33 @@ from smoothdp.services.operations.health import (
     cards_condition,
     certificate_condition,
     disk_condition,
-    storage_condition,
+    keys_condition,
 )
 from smoothdp.services.operations.logs import Cause, cause_of, words_of
 from smoothdp.services.operations.own_files import (
     copied,
     files_condition,
+    postgres_condition,
     read_rows,
     rights_condition,
     storage_file_condition,
     time_condition,
 )
 from smoothdp.services.operations.tls import Trust
-from smoothdp.services.shuffler.poll_routes import published_results
-from smoothdp.services.shuffler.shuffler_tables import SHUFFLER_SCHEMA
+from smoothdp.services.shuffler.poll_routes import results_in
+from smoothdp.services.shuffler.shuffler_party import GATEWAY_KEYS_FILE
+from smoothdp.services.shuffler.shuffler_tables import OPEN, SHUFFLER_SCHEMA
 from smoothdp.services.store.migrations import Schema
-from smoothdp.services.store.party_storage import STORAGE_FILE, open_storage
+from smoothdp.services.store.party_storage import STORAGE_FILE
 from smoothdp.services.store.revoked import REVOKED_FILE, ids_of
 from smoothdp.services.wire.calls import ask, connect
 from smoothdp.services.wire.clock_call import CLOCK_PATH, clock_body, hear_clock
 from smoothdp.services.wire.key_files import SECRETS_FILE, TASK_FILE, read_secret
+
+_ELSEWHERE = (
+    f"in PostgreSQL at an address that is given at the start: put it into the file {STORAGE_FILE} "
+    "and it is looked at"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +164,30 @@ def _keys(directory: Path) -> Condition:
         return Condition("keys", False, "the key of another task: the other parties refuse it")
     if role.name == "analyzer":
         read_callers(directory)
+    # A file that is no database is named as the storage.
+    with suppress(InvalidData):
+        if lost := _lost_keys(directory, role, task):
+            return keys_condition(lost)
     return Condition("keys", True, f"of the {role.name} of task {task.task_id.hex()[:16]}")
+
+
+def _lost_keys(directory: Path, role: _Role, task: Task) -> int:
+    """Return of how many windows that go on the private key is lost, as far as files tell."""
+    if role.name == "issuer":
+        return 0  # its keys lie in the file that says so
+    file, table, states = {
+        "shuffler": (GATEWAY_KEYS_FILE, "collecting", (OPEN, OPEN)),
+        "analyzer": (INNER_KEYS_FILE, "card", (MADE, SIGNED)),
+    }[role.name]
+    going_on = _rows(
+        directory / f"{role.name}.sqlite",
+        table,
+        f"SELECT window FROM {table} WHERE task_id = ? AND state IN (?, ?)",
+        (task.task_id, *states),
+    )
+    scopes = _rows(directory / file, "data_key", "SELECT scope FROM data_key")
+    there = {bytes(scope) for (scope,) in scopes}
+    return sum(key_scope(task.task_id, int(window)) not in there for (window,) in going_on)
 
 
 def _cards(directory: Path, role: _Role) -> Condition:
@@ -177,12 +210,10 @@ def _cards(directory: Path, role: _Role) -> Condition:
 def _storage(directory: Path) -> Condition:
     role = _role(directory)
     if not (directory / STORAGE_FILE).is_file():
+        if (directory / f"{role.name}.keys.sqlite").is_file():
+            return Condition("storage", True, _ELSEWHERE)
         return storage_file_condition(directory / f"{role.name}.sqlite", role.schema)
-    storage = open_storage(directory, role.name, role.schema)
-    try:
-        return storage_condition(storage)
-    finally:
-        storage.close()
+    return postgres_condition(directory, role.name, role.schema)
 
 
 def _ledger(directory: Path, results: Path | None) -> Condition:
@@ -197,7 +228,11 @@ def _ledger(directory: Path, results: Path | None) -> Condition:
     released |= noted((bytes(name) for (name,) in notes), task)
     if results is not None:
         # A window that was refused has a signed statement too, and no charge.
-        shown = [one.document for one in published_results(results, task)]
+        # Collectors give them any name, and keep them in folders of their own.
+        shown = [one.document for one in results_in(results.rglob("*"), task)]
+        if not shown:
+            words = f"no file in {results} is a result of this task: give the folder that has them"
+            return Condition("ledger", False, words, Cause.LEDGER)
         released |= {int(document["window"]) for document in shown if "state" not in document}
     charged: set[int] = set()
     if path.is_file():
@@ -218,7 +253,8 @@ def _ledger(directory: Path, results: Path | None) -> Condition:
             f"the newest copy of {path.name}",
             Cause.LEDGER,
         )
-    return Condition("ledger", True, f"whole, with {len(charged)} windows charged")
+    beside = "" if results is None else f", and {len(shown)} results looked at"
+    return Condition("ledger", True, f"whole, with {len(charged)} windows charged{beside}")
 
 
 def _revoked(directory: Path, role: _Role) -> Condition:

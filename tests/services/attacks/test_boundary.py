@@ -253,7 +253,7 @@ def test_a_task_with_another_budget_has_nobody(tmp_path: Path) -> None:
 # ---- answers of the other end -------------------------------------------------------------------
 
 
-def test_a_damaged_compressed_answer_is_an_error_in_words() -> None:
+def test_a_compressed_answer_is_an_error_in_words() -> None:
     def answers(_: httpx.Request) -> httpx.Response:
         packed = {"content-encoding": "gzip"}
         return httpx.Response(200, headers=packed, stream=httpx.ByteStream(b"no gzip"))

@@ -83,7 +83,7 @@ def test_rows_without_their_key_file_are_refused(world: PartyWorld) -> None:
     for path in world.folder.glob("shuffler.keys.sqlite*"):
         path.rename(path.with_name("away" + path.name[8:]))
     address = server().schema_for(world.folder, "shuffler")
-    with pytest.raises(InvalidData, match="Restore that file"):
+    with pytest.raises(InvalidData, match="Find that file"):
         open_storage(world.folder, "shuffler", SHUFFLER_SCHEMA, address)
 
 

@@ -23,6 +23,7 @@ from smoothdp.services.operations.health import (
     Rounds,
     clock_condition,
     disk_condition,
+    keys_condition,
     storage_condition,
 )
 from smoothdp.services.store.erasable_keys import ErasableKeys
@@ -120,6 +121,7 @@ class AnalyzerParty:
                 "storage": lambda: storage_condition(storage),
                 "disk": lambda: disk_condition(directory),
                 "clock": lambda: clock_condition(self.analyzer.clocks),
+                "keys": lambda: keys_condition(len(self.analyzer.cards.lost())),
             },
             {"batches": lambda: self.analyzer.batch_states()},
         )

@@ -46,6 +46,7 @@ def work(analyzer: Analyzer) -> int:
         partial(release_counted, analyzer),
         partial(end_lapsed, analyzer),
         analyzer.cards.erase_ended,
+        analyzer.ledger.empty_log,
         analyzer.storage.forget,
     ]
     return int(do_all(steps)[1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
 from contextlib import closing, suppress
@@ -14,6 +15,9 @@ from smoothdp.claims import ApproxDP
 from smoothdp.errors import LedgerError
 from smoothdp.ledger import Entry, Ledger
 from smoothdp.services.store.storage import make_private
+
+_READERS_SECONDS = 0.5
+"""How long to wait for whoever reads the ledger: the transaction that publishes waits too."""
 
 
 class Budgeted(Protocol):
@@ -79,7 +83,7 @@ class TaskLedger:
         self._charges: dict[int, Entry] = {}
         self._last: Entry | None = None
         self._reading = threading.Lock()
-        self._empty_log()
+        self.empty_log()
 
     def charge(self, window: int) -> Entry:
         """Return the charge of a window; charge now if there is none.
@@ -93,7 +97,7 @@ class TaskLedger:
         if entry is None:
             result = WindowResult(self._task.task_id.hex(), window, self._task.guarantee)
             entry = self._ledger.charge(result)
-        self._empty_log()
+        self.empty_log()
         return entry
 
     def charged(self) -> dict[int, Entry]:
@@ -116,14 +120,17 @@ class TaskLedger:
                 remedy="Nothing may be released. Restore the newest copy of the ledger",
             )
 
-    def _empty_log(self) -> None:
+    def empty_log(self) -> None:
         """Bring all charges from the log into the file, which is what operators copy.
 
-        Where somebody reads it just then, or the disk is full, the next charge does.
+        Where somebody reads it just then, or the disk is full, the next round of work does.
         """
         # Never made: where it is gone, whoever charges says so.
-        address = f"file:{quote(str(self.path.absolute()))}?mode=rw"
-        with suppress(sqlite3.Error), closing(sqlite3.connect(address, uri=True)) as file:
+        address = f"file:{quote(os.fsencode(self.path.absolute()))}?mode=rw"
+        with (
+            suppress(sqlite3.Error),
+            closing(sqlite3.connect(address, uri=True, timeout=_READERS_SECONDS)) as file,
+        ):
             file.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def describe(self, entry: Entry) -> dict[str, Any]:

@@ -184,6 +184,18 @@ class WindowCards:
         verdict = self._clocks.verdict(end + task.grace_seconds + KEY_SECONDS)
         return verdict is Verdict.CLOSE
 
+    def lost(self) -> list[int]:
+        """Return the windows that go on and have no private key any more: its file was lost."""
+        before = self._keys.scopes()
+        rows = self._storage.read(
+            "SELECT window FROM card WHERE task_id = ? AND state IN (?, ?)",
+            (self._task.task_id, MADE, SIGNED),
+        )
+        # Ended, or made, meanwhile: the key was there before, or is there now.
+        there = {*before, *self._keys.scopes()}
+        named = {int(window): key_scope(self._task.task_id, int(window)) for (window,) in rows}
+        return [window for window, scope in named.items() if scope not in there]
+
     # ---- making ------------------------------------------------------------------------------
 
     def _wrong_time(self, window: int) -> int | None:

@@ -251,6 +251,22 @@ def cards_condition(in_hand: int, *, least: int = 1) -> Condition:
     return Condition("cards", True, f"for {in_hand} windows to come")
 
 
+def keys_condition(lost: int) -> Condition:
+    """Whether the private keys of windows are there, ``lost`` of which are not.
+
+    >>> keys_condition(2).says[:47]
+    'the keys of 2 windows are lost, with what comes'
+    """
+    if lost:
+        return Condition(
+            "keys",
+            False,
+            f"the keys of {lost} windows are lost, with what comes in these windows: find the file "
+            "of window keys; it has no copies, and later windows have keys of their own",
+        )
+    return Condition("keys", True, "of all windows that go on")
+
+
 def delivery_condition(
     oldest_seconds: float | None,
     *,

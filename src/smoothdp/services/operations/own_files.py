@@ -16,7 +16,9 @@ from urllib.parse import quote
 from smoothdp.errors import InvalidData
 from smoothdp.services.operations.health import Condition
 from smoothdp.services.operations.logs import Cause
+from smoothdp.services.store.erasable_keys import name_of
 from smoothdp.services.store.migrations import Schema, number_of
+from smoothdp.services.store.party_storage import number_in_postgres
 
 _MOST_AHEAD_SECONDS = 60.0
 
@@ -79,8 +81,30 @@ def storage_file_condition(path: Path, schema: Schema | str) -> Condition:
         cause = Cause.LOCKED if "locked" in str(error) else Cause.DISK
         return Condition("storage", False, f"{path.name} cannot be read: {error}", cause)
     Schema.of(schema).missing(has, path.name)
+    return _tables_condition(path.name, has, number)
+
+
+def postgres_condition(directory: Path, role: str, schema: Schema | str) -> Condition:
+    """Whether the database that a directory names is one that this program can use.
+
+    A start would make its tables, or take them to its own number: nothing of that is done here.
+    """
+    keys = directory / f"{role}.keys.sqlite"
+    marks = read_rows(keys, "SELECT mark FROM mark") if keys.is_file() else []
+    name = name_of(bytes(marks[0][0])) if marks else None
+    has = number_in_postgres(directory, role, schema, name=name)
+    if not has:
+        scopes = read_rows(keys, "SELECT scope FROM data_key") if keys.is_file() else []
+        if scopes:
+            words = f"an empty database, and keys of rows in {keys.name}: check its address"
+            return Condition("storage", False, words)
+        return Condition("storage", True, "PostgreSQL answers; tables are made at the first start")
+    return _tables_condition("PostgreSQL", has, Schema.of(schema).number)
+
+
+def _tables_condition(where: str, has: int, number: int) -> Condition:
     later = "" if has == number else f", which the next start takes to {number}"
-    return Condition("storage", True, f"{path.name} has tables of version {has}{later}")
+    return Condition("storage", True, f"{where} has tables of version {has}{later}")
 
 
 @contextmanager
@@ -88,7 +112,7 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
     # Where nobody has it open, reading must not leave a log beside it.
     used = path.with_name(path.name + "-wal").exists()
     how = "mode=ro" if used else "immutable=1"
-    connection = sqlite3.connect(f"file:{quote(str(path.absolute()))}?{how}", uri=True)
+    connection = sqlite3.connect(f"file:{quote(os.fsencode(path.absolute()))}?{how}", uri=True)
     try:
         yield connection
     finally:

@@ -159,9 +159,10 @@ class GatewayCards:
 
     def erase(self, windows: list[int]) -> None:
         """Overwrite the private keys of windows; nothing sealed to them opens any more."""
-        for window in windows:
-            self._opened.pop(window, None)
         self._keys.erase([key_scope(self._task.task_id, window) for window in windows])
+        # Those too that another process has erased.
+        there = set(self.kept())
+        self._opened = {window: key for window, key in self._opened.items() if window in there}
 
     def kept(self) -> list[int]:
         """Return the windows whose private key is there."""
@@ -171,6 +172,17 @@ class GatewayCards:
             for scope in self._keys.scopes()
             if scope.startswith(task_id)
         ]
+
+    def lost(self) -> list[int]:
+        """Return the windows that are open and have no private key any more: its file was lost."""
+        before = self.kept()
+        rows = self._storage.read(
+            "SELECT window FROM collecting WHERE task_id = ? AND state = ?",
+            (self._task.task_id, OPEN),
+        )
+        # Closed, or opened, meanwhile: the key was there before, or is there now.
+        there = {*before, *self.kept()}
+        return [int(window) for (window,) in rows if int(window) not in there]
 
 
 def _refused(expected: str, got: str) -> InvalidData:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -140,10 +141,15 @@ def published_results(folder: Path, task: Task) -> list[SignedResult]:
 
     Only what the task's analyser signed is a result.
     """
+    return results_in(folder.glob("*.json"), task)
+
+
+def results_in(paths: Iterable[Path], task: Task) -> list[SignedResult]:
+    """Return the results of a task in files, oldest window first; other files are passed by."""
     found: list[tuple[int, SignedResult]] = []
-    for path in folder.glob("*.json"):
+    for path in paths:
         try:
-            if path.stat().st_size > _MOST_RESULT_BYTES:
+            if not path.is_file() or path.stat().st_size > _MOST_RESULT_BYTES:
                 continue
             signed = SignedResult.decode(path.read_bytes())
             document = signed.document

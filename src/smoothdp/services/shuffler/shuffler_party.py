@@ -28,6 +28,7 @@ from smoothdp.services.operations.health import (
     clock_condition,
     delivery_condition,
     disk_condition,
+    keys_condition,
     storage_condition,
 )
 from smoothdp.services.operations.tls import Trust
@@ -171,6 +172,7 @@ class ShufflerParty:
                 "disk": lambda: disk_condition(directory),
                 "clock": lambda: clock_condition(self.shuffler.clocks),
                 "cards": lambda: cards_condition(self._cards_in_hand()),
+                "keys": lambda: keys_condition(len(self.shuffler.cards.lost())),
                 "delivery": lambda: delivery_condition(
                     self._oldest_undelivered(), taken_seconds=KEY_SECONDS
                 ),

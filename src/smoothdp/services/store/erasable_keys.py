@@ -27,6 +27,15 @@ CREATE TABLE IF NOT EXISTS note (name BLOB PRIMARY KEY) WITHOUT ROWID;
 _ID_BYTES, _NONCE_BYTES = 16, 12
 
 
+def name_of(mark: bytes) -> str:
+    """Return the name of a file of keys from its mark.
+
+    >>> name_of(bytes(16))[:8]
+    '374708ff'
+    """
+    return hashlib.sha256(mark).hexdigest()
+
+
 class ErasableKeys:
     """One key per scope: what is forgotten together is sealed with one key.
 
@@ -48,7 +57,7 @@ class ErasableKeys:
                 (secrets.token_bytes(_ID_BYTES),),
             )
         self._mark = bytes(self._storage.read("SELECT mark FROM mark")[0][0])
-        self.name = hashlib.sha256(self._mark).hexdigest()
+        self.name = name_of(self._mark)
         """Tells this file from others."""
 
     def seal(self, scope: bytes, data: bytes) -> bytes:

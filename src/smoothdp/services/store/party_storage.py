@@ -28,9 +28,8 @@ def open_storage(
         InvalidParameter: another kind of address.
         InvalidData: a newer schema, another service's, or the party's state is elsewhere.
     """
-    file = directory / STORAGE_FILE
-    if address is None and file.is_file():
-        address = file.read_text(encoding="utf-8").strip()
+    if address is None:
+        address = named_address(directory)
     sqlite, keys = directory / f"{role}.sqlite", directory / f"{role}.keys.sqlite"
     # Beside the state that there is, another would begin empty: replays would count.
     if address is None:
@@ -38,6 +37,43 @@ def open_storage(
             keys, "rows in PostgreSQL", f"Name it with --storage or in the file {STORAGE_FILE}"
         )
         return SqliteStorage(sqlite, schema)
+    _require_postgres(address)
+    _require_absent(sqlite, "state in SQLite", "Leave --storage out, or move that file away")
+    from smoothdp.services.store.postgres import PostgresStorage
+
+    return PostgresStorage(address, schema, role=role, key_file=keys)
+
+
+def number_in_postgres(
+    directory: Path, role: str, schema: Schema | str, *, name: str | None
+) -> int:
+    """Return the number of a party's tables at the address in its directory; change nothing there.
+
+    Args:
+        directory: the party's.
+        role: "shuffler" or "analyzer".
+        schema: what this program works with.
+        name: of the file of erasable keys that is there; None without one.
+
+    Raises:
+        SmoothdpError: why a start would be refused.
+    """
+    address = named_address(directory) or ""
+    _require_postgres(address)
+    sqlite, keys = directory / f"{role}.sqlite", directory / f"{role}.keys.sqlite"
+    _require_absent(sqlite, "state in SQLite", "Leave --storage out, or move that file away")
+    from smoothdp.services.store.postgres import number_at
+
+    return number_at(address, schema, role=role, key_file=keys, name=name)
+
+
+def named_address(directory: Path) -> str | None:
+    """Return the first line of the file ``storage``, None if there is no such file."""
+    file = directory / STORAGE_FILE
+    return file.read_text(encoding="utf-8").strip() if file.is_file() else None
+
+
+def _require_postgres(address: str) -> None:
     if not address.startswith(_POSTGRES):
         kind = address.partition("://")[0] if "://" in address else "another text"
         raise InvalidParameter(
@@ -45,10 +81,6 @@ def open_storage(
             got=kind,
             remedy="Leave --storage out for SQLite",
         )
-    _require_absent(sqlite, "state in SQLite", "Leave --storage out, or move that file away")
-    from smoothdp.services.store.postgres import PostgresStorage
-
-    return PostgresStorage(address, schema, role=role, key_file=keys)
 
 
 def _require_absent(file: Path, state: str, remedy: str) -> None:

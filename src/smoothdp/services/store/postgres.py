@@ -10,7 +10,7 @@ beside (see `erasable_keys`), and `forget` erases those that are done with.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,7 @@ _STATE = """
 CREATE TABLE IF NOT EXISTS smoothdp_state (
   role TEXT PRIMARY KEY, version BIGINT NOT NULL, keys TEXT NOT NULL)
 """
+_FOUND = "SELECT role, version, keys FROM smoothdp_state"
 _LOCK = "SELECT pg_advisory_xact_lock('smoothdp_state'::regclass::oid::bigint)"
 ROW_SECONDS = 2.0
 """How long to wait for a row that somebody holds; whoever is refused comes again."""
@@ -172,38 +173,18 @@ class PostgresStorage:
 
     def _prepare(self, schema: Schema, role: str) -> None:
         connection = self._writing.connected()
-        if connection.execute("SHOW fsync").fetchone() != ("on",):
-            raise InvalidParameter(
-                expected="a server with fsync=on",
-                got="off",
-                remedy="Set fsync=on: without it acknowledged reports would be lost",
-            )
+        _require_fsync(connection)
         with connection.transaction():
             # Two services that start at once would both try to make the same table.
             connection.execute("SELECT pg_advisory_xact_lock(hashtext(current_schema())::bigint)")
             connection.execute(_STATE)
             connection.execute(_LOCK)
-            rows = connection.execute("SELECT role, version, keys FROM smoothdp_state").fetchall()
-            number = 0
-            for used_by, version, keys in rows:
-                if used_by != role:
-                    raise InvalidData(
-                        expected=f"a database of the {role}'s own",
-                        got=f"the {used_by}'s",
-                        remedy="Give each service a database of its own: they are two parties",
-                    )
-                number = int(version)
-                schema.missing(number, "the database")
-                if keys != self._keys.name:
-                    raise InvalidData(
-                        expected=f"at {self._keys.path} the keys that the rows are sealed with",
-                        got="others",
-                        remedy=(
-                            "Find that file; it has no copies, so where it is lost the rows are "
-                            "lost too, and an empty database begins anew"
-                        ),
-                    )
+            rows = connection.execute(_FOUND).fetchall()
+            number = _number(
+                rows, schema, role=role, key_file=self._keys.path, name=self._keys.name
+            )
             if not rows:
+                require_unused(self._keys.path, self._keys.scopes())
                 _require_empty(connection, schema)
                 connection.execute(
                     "INSERT INTO smoothdp_state (role, version, keys) VALUES (%s, %s, %s)",
@@ -256,6 +237,82 @@ class PostgresStorage:
         for line in (self._reading, self._adding, self._writing):
             line.close()
         self._keys.close()
+
+
+def number_at(
+    address: str, schema: Schema | str, *, role: str, key_file: Path, name: str | None
+) -> int:
+    """Return the number of the tables of a service in a database, 0 if it has none; change nothing.
+
+    Args:
+        address: as for `PostgresStorage`.
+        schema: what this program works with.
+        role: "shuffler" or "analyzer".
+        key_file: where the erasable keys are.
+        name: that the key file has; None if there is no such file.
+
+    Raises:
+        StorageUnreachable: no server there, or it refuses.
+        InvalidData: a newer schema, the state of another service, or sealed with other keys.
+    """
+    schema = Schema.of(schema)
+    with Line(address, ROW_SECONDS, Losses()).used() as connection, closing(connection):
+        connection.execute("SET default_transaction_read_only TO on")
+        _require_fsync(connection)
+        if connection.execute("SELECT to_regclass('smoothdp_state')").fetchone() == (None,):
+            _require_empty(connection, schema)
+            return 0
+        rows = connection.execute(_FOUND).fetchall()
+        return _number(rows, schema, role=role, key_file=key_file, name=name)
+
+
+def require_unused(key_file: Path, scopes: Sequence[bytes]) -> None:
+    """Raise InvalidData where keys are kept of rows that are not in a database: in another one.
+
+    Beside an empty database they would be erased as of rows that are gone, and the rows with them.
+    """
+    if scopes:
+        raise InvalidData(
+            expected=f"the database whose rows are sealed with the keys in {key_file}",
+            got="an empty one",
+            remedy="Check its address and schema. Where that database is lost, so are its windows: "
+            "delete the file of keys, and the party begins anew",
+        )
+
+
+def _require_fsync(connection: psycopg.Connection[Row]) -> None:
+    if connection.execute("SHOW fsync").fetchone() != ("on",):
+        raise InvalidParameter(
+            expected="a server with fsync=on",
+            got="off",
+            remedy="Set fsync=on: without it acknowledged reports would be lost",
+        )
+
+
+def _number(
+    rows: Sequence[Row], schema: Schema, *, role: str, key_file: Path, name: str | None
+) -> int:
+    """Return the number of the tables that a service has; refuse those that are not its own."""
+    number = 0
+    for used_by, version, keys in rows:
+        if used_by != role:
+            raise InvalidData(
+                expected=f"a database of the {role}'s own",
+                got=f"the {used_by}'s",
+                remedy="Give each service a database of its own: they are two parties",
+            )
+        number = int(version)
+        schema.missing(number, "the database")
+        if keys != name:
+            raise InvalidData(
+                expected=f"at {key_file} the keys that the rows are sealed with",
+                got="others" if name is not None else "no such file",
+                remedy=(
+                    "Find that file; it has no copies, so where it is lost the rows are "
+                    "lost too, and an empty database begins anew"
+                ),
+            )
+    return number
 
 
 def _require_empty(connection: psycopg.Connection[Row], schema: Schema) -> None:

@@ -168,6 +168,9 @@ def _remedy(error: sqlite3.Error) -> str:
         return "Make room on the disk, and start again: nothing is lost"
     if "locked" in str(error):
         return "See which process holds it, end that, and start again"
+    if "I/O" in str(error):
+        # What a full disk looks like too, where there is a log to be opened.
+        return "Make room on the disk, see that it is sound, and start again: the state is here"
     return "Give another path, where the service may keep a file of its own"
 
 
@@ -225,7 +228,7 @@ class SqliteStorage:
                 self._connection.execute(statement)
             migrate_sqlite(self._connection, Schema.of(schema), str(self.path))
             self._reading = sqlite3.connect(
-                f"file:{quote(str(self.path.absolute()))}?mode=ro",
+                f"file:{quote(os.fsencode(self.path.absolute()))}?mode=ro",
                 uri=True,
                 timeout=busy_seconds,
                 isolation_level=None,

@@ -100,6 +100,13 @@ def ask(
                 extensions={"trace": end.trace},
             ) as answer,
         ):
+            if answer.headers.get("content-encoding", "identity").lower() != "identity":
+                # Nobody was asked to: a few bytes, compressed twice, can fill the memory.
+                raise ServiceError(
+                    expected=f"an answer from {http.base_url} as it is",
+                    got="a compressed one",
+                    remedy="Check the address, and that no proxy in between compresses",
+                )
             for chunk in answer.iter_bytes(1 << 16):
                 data += chunk
                 if len(data) > most:
@@ -111,12 +118,6 @@ def ask(
         if end.passed:
             raise httpx.ReadTimeout("slow")
         return Answer(answer.status_code, bytes(data), _seconds(answer.headers))
-    except httpx.DecodingError:
-        raise ServiceError(
-            expected=f"an answer from {http.base_url} as it is",
-            got="a damaged compressed one",
-            remedy="Check the address",
-        ) from None
     except httpx.TransportError as error:
         slow = "none in time" if end.passed else f"none ({type(error).__name__})"
         raise Unreachable(
