@@ -1,0 +1,27 @@
+"""Attacks on the promise, the budget and one report a person: a fifth round, from the pages."""
+
+from __future__ import annotations
+
+from smoothdp.services.analyzer.release_rule import rule
+from smoothdp.services.analyzer.result_document import describe_batch
+from smoothdp.services.formats.design.values import DUMMY
+from tests.services.worlds.small_tasks import small_task
+
+# ---- more honest users than the smallest batch has -----------------------------------------------
+
+
+def test_a_million_honest_users_keep_the_promise_that_nine_hundred_keep() -> None:
+    """A batch of the largest size was refused, and a larger share of honest users had less."""
+    task = small_task(
+        "low_communication_histogram", size=50, epsilon="1", delta="1e-6", min_batch=1000
+    )
+    users = task.max_batch
+    noise = int(users * task.collect(users).noise_probability)
+    tally = dict.fromkeys(range(1, 50), noise) | {0: users + noise, DUMMY: 0}
+    ruling = rule(task, users=users, served=users, tally=tally)
+    assert (users > 10**6, ruling.state) == (True, "")
+    told = describe_batch(task, window=1, users=users, served=users, tally=tally, ruling=ruling)
+    assert told["epsilon_of_this_batch"] <= 1
+    curve = list(told["epsilon_by_honest_share"].values())
+    assert curve == sorted(curve)
+    assert told["epsilon_of_this_batch"] <= told["epsilon_by_honest_share"]["0.75"]
