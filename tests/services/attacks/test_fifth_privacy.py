@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+
+from smoothdp.errors import InvalidParameter
+from smoothdp.services import take_part
 from smoothdp.services.analyzer.release_rule import rule
 from smoothdp.services.analyzer.result_document import describe_batch
 from smoothdp.services.formats.design.values import DUMMY
@@ -25,3 +31,35 @@ def test_a_million_honest_users_keep_the_promise_that_nine_hundred_keep() -> Non
     curve = list(told["epsilon_by_honest_share"].values())
     assert curve == sorted(curve)
     assert told["epsilon_of_this_batch"] <= told["epsilon_by_honest_share"]["0.75"]
+
+
+# ---- one address for both sides ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "shuffler",
+    [
+        "HTTP://127.0.0.1:8603",
+        "http://127.0.0.1:8603//",
+        "http://127.0.0.1:08603",
+        "http://localhost:8603",
+        "http://LOCALHOST:8603/shuffler",
+        "http://[::1]:8603",
+        "http://[0:0::1]:8603",
+    ],
+)
+def test_one_address_for_both_sides_is_refused_however_it_is_written(
+    shuffler: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Another spelling of the issuer's address took the pass to the issuer."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    with pytest.raises(InvalidParameter, match="addresses of the shuffler and the issuer"):
+        take_part(
+            small_task(),
+            1,
+            shuffler=shuffler,
+            pass_secret="0a" * 48,
+            invitation="0b" * 48,
+            issuer="http://127.0.0.1:8603",
+        )
+    assert list(tmp_path.iterdir()) == []
