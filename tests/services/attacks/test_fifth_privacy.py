@@ -6,11 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from smoothdp.errors import InvalidParameter
+from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.services import take_part
+from smoothdp.services.analyzer.release import read_result
 from smoothdp.services.analyzer.release_rule import rule
 from smoothdp.services.analyzer.result_document import describe_batch
+from smoothdp.services.client.inclusion import read_evidence
 from smoothdp.services.formats.design.values import DUMMY
+from tests.services.worlds.party_world import WINDOW, PartyWorld
 from tests.services.worlds.small_tasks import small_task
 
 # ---- more honest users than the smallest batch has -----------------------------------------------
@@ -63,3 +66,20 @@ def test_one_address_for_both_sides_is_refused_however_it_is_written(
             issuer="http://127.0.0.1:8603",
         )
     assert list(tmp_path.iterdir()) == []
+
+
+# ---- windows that nobody can look anything up in -------------------------------------------------
+
+
+def test_a_refusal_without_evidence_is_said_to_be_one(tmp_path: Path) -> None:
+    """The issuer's statement never came: people were told to fetch the same file again."""
+    world = PartyWorld(tmp_path)
+    world.open_window()
+    world.send_many(12)
+    world.finish()
+    world.go_to(world.now + 7 * 86_400)
+    assert world.finish()["state"] == "REFUSED"
+    _, body = read_result(world.analyzer, WINDOW, now=world.now)
+    with pytest.raises(InvalidData, match="a signed refusal without them: nothing more came"):
+        read_evidence(world.task, WINDOW, body)
+    world.close()
