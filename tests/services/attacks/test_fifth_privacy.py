@@ -2,38 +2,88 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
-from smoothdp.errors import InvalidData, InvalidParameter
+from smoothdp.errors import BudgetExceeded, InvalidData, InvalidParameter
 from smoothdp.services import take_part
 from smoothdp.services.analyzer.release import read_result
 from smoothdp.services.analyzer.release_rule import rule
 from smoothdp.services.analyzer.result_document import describe_batch
+from smoothdp.services.analyzer.task_ledger import TaskLedger
 from smoothdp.services.client.inclusion import read_evidence
-from smoothdp.services.formats.design.values import DUMMY
+from smoothdp.services.formats.design.budget import windows_paid
+from smoothdp.services.formats.task import Task
+from tests.services.storages import ONLY_SQLITE
 from tests.services.worlds.party_world import WINDOW, PartyWorld
 from tests.services.worlds.small_tasks import small_task
+
+pytestmark = ONLY_SQLITE
 
 # ---- more honest users than the smallest batch has -----------------------------------------------
 
 
-def test_a_million_honest_users_keep_the_promise_that_nine_hundred_keep() -> None:
-    """A batch of the largest size was refused, and a larger share of honest users had less."""
-    task = small_task(
+def many() -> Task:
+    return small_task(
         "low_communication_histogram", size=50, epsilon="1", delta="1e-6", min_batch=1000
     )
+
+
+def full_batch(task: Task) -> Counter[int]:
+    """Return the tally of the largest batch, whose users all hold 0, with the mean of the noise."""
     users = task.max_batch
     noise = int(users * task.collect(users).noise_probability)
-    tally = dict.fromkeys(range(1, 50), noise) | {0: users + noise, DUMMY: 0}
+    return Counter(dict.fromkeys(range(task.size), noise)) + Counter({0: users})
+
+
+def test_a_million_honest_users_keep_the_promise_that_nine_hundred_keep() -> None:
+    """A batch of the largest size was refused: with many users somebody draws noise anew."""
+    task = many()
+    users = task.max_batch
+    assert users > 10**6
+    assert task.design.delta(task.epsilon, users) > Fraction(task.delta)
+    assert rule(task, users=users, served=users, tally=full_batch(task)).state == ""
+    assert not task.keeps_promise(task.fewest_honest - 1)
+
+
+@pytest.mark.slow
+def test_no_figure_of_a_result_grows_with_more_honest_users() -> None:
+    """Of the largest batch a share of 1 had a larger epsilon than one of 3/4."""
+    task = many()
+    users, tally = task.max_batch, full_batch(task)
     ruling = rule(task, users=users, served=users, tally=tally)
-    assert (users > 10**6, ruling.state) == (True, "")
     told = describe_batch(task, window=1, users=users, served=users, tally=tally, ruling=ruling)
-    assert told["epsilon_of_this_batch"] <= 1
     curve = list(told["epsilon_by_honest_share"].values())
     assert curve == sorted(curve)
-    assert told["epsilon_of_this_batch"] <= told["epsilon_by_honest_share"]["0.75"]
+    assert told["epsilon_of_this_batch"] <= told["epsilon_by_honest_share"]["0.75"] < 0.1
+
+
+# ---- the ledger and the number of windows that clients count -------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "windows"),
+    [
+        ("12." + 9 * "0" + "1", "1/1", 3),
+        ("11." + 50 * "9", "1", 2),
+        ("1e300", "0.02" + 50 * "9", 2),
+        ("4", "1", 1),
+    ],
+)
+def test_the_ledger_takes_as_many_windows_as_clients_count(
+    epsilon: str, delta: str, windows: int, tmp_path: Path
+) -> None:
+    task = replace(small_task(), budget_epsilon=epsilon, budget_delta=delta)
+    ledger = TaskLedger(tmp_path, task)
+    for window in range(windows_paid(task)):
+        ledger.charge(window)
+    with pytest.raises(BudgetExceeded):
+        ledger.charge(windows)
+    assert sorted(ledger.charged()) == list(range(windows))
 
 
 # ---- one address for both sides ------------------------------------------------------------------
