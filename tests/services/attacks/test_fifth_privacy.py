@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
@@ -11,14 +12,18 @@ import pytest
 
 from smoothdp.errors import BudgetExceeded, InvalidData, InvalidParameter
 from smoothdp.services import take_part
+from smoothdp.services.analyzer.analyzer_party import AnalyzerParty
 from smoothdp.services.analyzer.release import read_result
 from smoothdp.services.analyzer.release_rule import rule
 from smoothdp.services.analyzer.result_document import describe_batch
 from smoothdp.services.analyzer.task_ledger import TaskLedger
+from smoothdp.services.check import check_party
 from smoothdp.services.client.inclusion import read_evidence
 from smoothdp.services.formats.design.budget import windows_paid
+from smoothdp.services.formats.result import SignedResult
 from smoothdp.services.formats.task import Task
 from tests.services.storages import ONLY_SQLITE
+from tests.services.worlds.directories import party_directories
 from tests.services.worlds.party_world import WINDOW, PartyWorld
 from tests.services.worlds.small_tasks import small_task
 
@@ -133,3 +138,34 @@ def test_a_refusal_without_evidence_is_said_to_be_one(tmp_path: Path) -> None:
     with pytest.raises(InvalidData, match="a signed refusal without them: nothing more came"):
         read_evidence(world.task, WINDOW, body)
     world.close()
+
+
+# ---- the ledger and the results that were published ----------------------------------------------
+
+
+def test_results_of_any_name_tell_of_a_ledger_that_lacks_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Collectors name their files: those without .json were passed by, and the ledger was good."""
+    written, shown = party_directories(tmp_path / "t"), tmp_path / "shown"
+    party = AnalyzerParty.from_directory(written.analyzer)
+    key, name = party.analyzer.sign_key, party.task.task_id.hex()
+    party.analyzer.ledger.charge(7)
+    party.close()
+
+    def ledger() -> tuple[bool, str]:
+        found = check_party(written.analyzer, results=shown)
+        (said,) = [(one.good, one.says) for one in found if one.name == "ledger"]
+        return said
+
+    (shown / "2026").mkdir(parents=True)
+    (shown / "notes.txt").write_text("kept by the collector")
+    assert (ledger()[0], "nothing to compare" in ledger()[1]) == (False, True)
+    for window, file in ((7, "seven"), (8, "2026/result.JSON")):
+        signed = SignedResult.sign({"task_id": name, "window": window}, key).encode()
+        (shown / file).write_bytes(signed)
+        good, words = ledger()
+        assert good == (window == 7)
+        assert ("1 signed results" if good else "such as 8") in words
+    monkeypatch.setattr(os, "access", lambda path, _: Path(path).name != "result.JSON")
+    assert "no right to read" in ledger()[1]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -140,8 +141,13 @@ def published_results(folder: Path, task: Task) -> list[SignedResult]:
 
     Only what the task's analyser signed is a result.
     """
+    return signed_results(folder.glob("*.json"), task)
+
+
+def signed_results(paths: Iterable[Path], task: Task) -> list[SignedResult]:
+    """Return what the task's analyser signed among files, oldest window first."""
     found: list[tuple[int, SignedResult]] = []
-    for path in folder.glob("*.json"):
+    for path in paths:
         try:
             if path.stat().st_size > _MOST_RESULT_BYTES:
                 continue
