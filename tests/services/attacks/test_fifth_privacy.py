@@ -169,3 +169,14 @@ def test_results_of_any_name_tell_of_a_ledger_that_lacks_them(
         assert ("1 signed results" if good else "such as 8") in words
     monkeypatch.setattr(os, "access", lambda path, _: Path(path).name != "result.JSON")
     assert "no right to read" in ledger()[1]
+
+
+def test_few_honest_users_of_a_split_sum_have_what_one_device_has() -> None:
+    """Of a quarter of the users the result said that nothing is left, of both services 7.11."""
+    task = small_task("split_sum", bounds=("0", "1"), epsilon="0.5", min_batch=60, honest_share="1")
+    tally = {0: 60 * task.slots}
+    ruling = rule(task, users=60, served=60, tally=tally)
+    told = describe_batch(task, window=1, users=60, served=60, tally=tally, ruling=ruling)
+    curve = list(told["epsilon_by_honest_share"].values())
+    assert curve == sorted(curve)
+    assert 7 < curve[-1] == told["epsilon_if_shuffler_and_analyzer_collude"] < 7.2

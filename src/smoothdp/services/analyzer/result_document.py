@@ -35,7 +35,8 @@ def describe_batch(
     """
     invalid = tally.get(INVALID, 0)
     protocol = task.collect(users)
-    of_this_batch, curve = _epsilons(task, users, ruling.honest)
+    of_one_device = _epsilon(protocol.local_profile(), task)
+    of_this_batch, curve = _epsilons(task, users, ruling.honest, of_one_device)
     document: dict[str, Any] = {
         "task_id": task.task_id.hex(),
         "window": window,
@@ -47,7 +48,7 @@ def describe_batch(
         "promised": {"epsilon": task.epsilon, "delta": task.delta, "unit": task.unit},
         "epsilon_of_this_batch": of_this_batch,
         "epsilon_by_honest_share": curve,
-        "epsilon_if_shuffler_and_analyzer_collude": _epsilon(protocol.local_profile(), task),
+        "epsilon_if_shuffler_and_analyzer_collude": of_one_device,
     }
     document |= estimate_of(task, users=users, tally=tally)
     document["sentence"] = sentence(task, users=users, served=served, ruling=ruling)
@@ -81,16 +82,20 @@ def _warning(task: Task, users: int, tally: Tally) -> dict[str, Any]:
     return {}
 
 
-def _epsilons(task: Task, users: int, honest: int) -> tuple[float | None, dict[str, float | None]]:
+def _epsilons(
+    task: Task, users: int, honest: int, of_one_device: float | None
+) -> tuple[float | None, dict[str, float | None]]:
     """Return the epsilon of so many honest users, and of shares of the users.
 
-    Of more honest users it is no larger than of fewer (proofs/honest-users#2). The accountant's
-    is where many users may draw noise anew: then that of fewer is said.
+    Of more honest users it is no larger than of fewer (proofs/honest-users#2), and of one no
+    larger than who sees the device itself has. The accountant's is where many users may draw
+    noise anew, or few split their numbers: then that of fewer is said.
     """
     protocol = task.collect(users)
     shares = {share: max(1, math.floor(users * Fraction(share))) for share in CURVE_SHARES}
     counts = {honest, min(honest, task.honest(task.min_batch)), *shares.values()}
     known = {count: _epsilon(protocol.profile(n_honest=count), task) for count in counts}
+    known[1] = of_one_device
 
     def least(count: int) -> float | None:
         fewer = [epsilon for n, epsilon in known.items() if n <= count and epsilon is not None]
