@@ -41,7 +41,7 @@ def many() -> Task:
 def full_batch(task: Task) -> Counter[int]:
     """Return the tally of the largest batch, whose users all hold 0, with the mean of the noise."""
     users = task.max_batch
-    noise = int(users * task.collect(users).noise_probability)
+    noise = int(users * Fraction(task.noise))
     return Counter(dict.fromkeys(range(task.size), noise)) + Counter({0: users})
 
 
