@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -44,7 +45,7 @@ from smoothdp.services.operations.own_files import (
     time_condition,
 )
 from smoothdp.services.operations.tls import Trust
-from smoothdp.services.shuffler.poll_routes import results_in
+from smoothdp.services.shuffler.poll_routes import signed_results
 from smoothdp.services.shuffler.shuffler_party import GATEWAY_KEYS_FILE
 from smoothdp.services.shuffler.shuffler_tables import OPEN, SHUFFLER_SCHEMA
 from smoothdp.services.store.migrations import Schema
@@ -93,7 +94,8 @@ def check_party(
         peer: address of the other party; not asked if None.
         trust: whom to believe at that address.
         certificate: the service's own, PEM.
-        results: a folder of published results: the ledger must have a charge for each.
+        results: a folder of published results, under any names and in folders below: the ledger
+            must have a charge for each.
 
     >>> [found.name for found in check_party(Path("nowhere")) if not found.good]
     ['files']
@@ -227,12 +229,12 @@ def _ledger(directory: Path, results: Path | None) -> Condition:
     notes = _rows(directory / INNER_KEYS_FILE, "note", "SELECT name FROM note")
     released |= noted((bytes(name) for (name,) in notes), task)
     if results is not None:
-        # A window that was refused has a signed statement too, and no charge.
-        # Collectors give them any name, and keep them in folders of their own.
-        shown = [one.document for one in results_in(results.rglob("*"), task)]
-        if not shown:
-            words = f"no file in {results} is a result of this task: give the folder that has them"
+        compared = signed_results(_files(results), task)
+        if not compared:
+            words = f"nothing to compare: no file in {results} is signed by this task's analyser"
             return Condition("ledger", False, words, Cause.LEDGER)
+        # A window that was refused has a signed statement too, and no charge.
+        shown = [one.document for one in compared]
         released |= {int(document["window"]) for document in shown if "state" not in document}
     charged: set[int] = set()
     if path.is_file():
@@ -253,8 +255,27 @@ def _ledger(directory: Path, results: Path | None) -> Condition:
             f"the newest copy of {path.name}",
             Cause.LEDGER,
         )
-    beside = "" if results is None else f", and {len(shown)} results looked at"
-    return Condition("ledger", True, f"whole, with {len(charged)} windows charged{beside}")
+    words = f"whole, with {len(charged)} windows charged"
+    if results is not None:
+        words += f"; {len(compared)} signed results were compared"
+    return Condition("ledger", True, words)
+
+
+def _files(folder: Path) -> list[Path]:
+    """Return all files of a folder, whatever they are called: collectors name their own.
+
+    Raises:
+        InvalidData: one that cannot be read may be the one that tells.
+    """
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    for path in files:
+        if not os.access(path, os.R_OK):
+            raise InvalidData(
+                expected=f"results in {folder} that can be read",
+                got=f"no right to read {path}",
+                remedy="Give the right to read them, or copies of them",
+            )
+    return files
 
 
 def _revoked(directory: Path, role: _Role) -> Condition:

@@ -204,10 +204,10 @@ def test_results_under_any_name_are_looked_at_and_a_folder_without_any_is_said(
     (tmp_path / "kept" / "notes.txt").write_text("{}")
     good, says = ledger()
     assert not good
-    assert says.startswith("no file in ")
+    assert says.startswith("nothing to compare: no file in ")
     refused = {"task_id": name, "window": 6, "state": "REFUSED", "reason": "the budget"}
     (tmp_path / "kept" / "6").write_bytes(SignedResult.sign(refused, key).encode())
-    assert ledger() == (True, "whole, with 0 windows charged, and 1 results looked at")
+    assert ledger() == (True, "whole, with 0 windows charged; 1 signed results were compared")
     result = SignedResult.sign({"task_id": name, "window": 8}, key)
     (tmp_path / "kept" / "of may" / "eighth result").write_bytes(result.encode())
     good, says = ledger()

@@ -35,6 +35,8 @@ def describe_batch(
     """
     invalid = tally.get(INVALID, 0)
     protocol = task.collect(users)
+    of_one_device = _epsilon(protocol.local_profile(), task)
+    of_this_batch, curve = _epsilons(task, users, ruling.honest, of_one_device)
     document: dict[str, Any] = {
         "task_id": task.task_id.hex(),
         "window": window,
@@ -44,9 +46,9 @@ def describe_batch(
         "honest_users_assumed": ruling.honest,
         "invalid_slots": invalid,
         "promised": {"epsilon": task.epsilon, "delta": task.delta, "unit": task.unit},
-        "epsilon_of_this_batch": _epsilon(protocol.profile(n_honest=ruling.honest), task),
-        "epsilon_by_honest_share": _curve(task, users),
-        "epsilon_if_shuffler_and_analyzer_collude": _epsilon(protocol.local_profile(), task),
+        "epsilon_of_this_batch": of_this_batch,
+        "epsilon_by_honest_share": curve,
+        "epsilon_if_shuffler_and_analyzer_collude": of_one_device,
     }
     document |= estimate_of(task, users=users, tally=tally)
     document["sentence"] = sentence(task, users=users, served=served, ruling=ruling)
@@ -80,12 +82,26 @@ def _warning(task: Task, users: int, tally: Tally) -> dict[str, Any]:
     return {}
 
 
-def _curve(task: Task, users: int) -> dict[str, float | None]:
-    protocol, curve = task.collect(users), {}
-    for share in CURVE_SHARES:
-        honest = max(1, math.floor(users * Fraction(share)))
-        curve[share] = _epsilon(protocol.profile(n_honest=honest), task)
-    return curve
+def _epsilons(
+    task: Task, users: int, honest: int, of_one_device: float | None
+) -> tuple[float | None, dict[str, float | None]]:
+    """Return the epsilon of so many honest users, and of shares of the users.
+
+    Of more honest users it is no larger than of fewer (proofs/honest-users#2), and of one no
+    larger than who sees the device itself has. The accountant's is where many users may draw
+    noise anew, or few split their numbers: then that of fewer is said.
+    """
+    protocol = task.collect(users)
+    shares = {share: max(1, math.floor(users * Fraction(share))) for share in CURVE_SHARES}
+    counts = {honest, min(honest, task.honest(task.min_batch)), *shares.values()}
+    known = {count: _epsilon(protocol.profile(n_honest=count), task) for count in counts}
+    known[1] = of_one_device
+
+    def least(count: int) -> float | None:
+        fewer = [epsilon for n, epsilon in known.items() if n <= count and epsilon is not None]
+        return min(fewer, default=None)
+
+    return least(honest), {share: least(count) for share, count in shares.items()}
 
 
 def _epsilon(profile: PrivacyProfile, task: Task) -> float | None:

@@ -48,7 +48,7 @@ def read_datum(task: Asks, datum: Any) -> Any:
             raise _not_a("number")
         return (min(max(value, low), high) - low) / (high - low)
     if task.domain:
-        if datum not in task.domain:
+        if not isinstance(datum, str) or datum not in task.domain:
             raise InvalidData(
                 expected=f"one of the {len(task.domain)} names of the task",
                 got="another",

@@ -19,6 +19,7 @@ from smoothdp.services.formats.reading import DecodeError
 from smoothdp.services.formats.report import Report
 from smoothdp.services.formats.result import SignedResult
 from smoothdp.services.formats.task import Task
+from smoothdp.services.wire.calls import shown_words
 
 
 class Standing(StrEnum):
@@ -144,6 +145,13 @@ def read_evidence(task: Task, window: int, result: bytes) -> Evidence:
         InvalidData: a signature that is not good, or another document.
     """
     document = _released(task, window, result)
+    if "state" in document and "batch_header" not in document:
+        why = shown_words(str(document.get("reason")))
+        raise InvalidData(
+            expected="a result with its batch header, card and marks",
+            got=f"a signed refusal without them: {why}",
+            remedy="Nothing can be looked up in it; ask who runs the analyser",
+        )
     try:
         said = Evidence(
             bytes.fromhex(document["card_digest"]),

@@ -22,7 +22,7 @@ from smoothdp.services.client.outcomes import SENT, OutcomeStore
 from smoothdp.services.client.submit import submit
 from smoothdp.services.formats.secrets import SECRET_DIGITS
 from smoothdp.services.formats.task import Task
-from smoothdp.services.wire.calls import ServiceError, ask, connect
+from smoothdp.services.wire.calls import ServiceError, ask, connect, one_place
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ who runs the analyser.
             remedy="Give invitation=, from who runs the analyser" if asked else "Leave it out",
         )
     _require_secrets(pass_secret, invitation)
-    if task.issuer is not None and (issuer or task.issuer.url).rstrip("/") == shuffler.rstrip("/"):
+    if task.issuer is not None and one_place(issuer or task.issuer.url, shuffler):
         raise InvalidParameter(
             expected="addresses of the shuffler and the issuer, which differ",
             got="one for both",

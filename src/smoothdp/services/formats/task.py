@@ -162,10 +162,15 @@ class Task(TaskNumbers):
         return users - self.dishonest(users if accounts is None else accounts)
 
     def keeps_promise(self, honest: int) -> bool:
-        """Return whether so many honest users are certainly enough for the promise."""
+        """Return whether so many honest users are certainly enough for the promise.
+
+        More than those of the smallest batch take nothing away (proofs/honest-users#2), although
+        the accountant's bound grows again with many who may draw noise anew.
+        """
         if honest < 1:
             return False
-        return self.design.delta(self.epsilon, honest) <= Fraction(self.delta)
+        counted_on = min(honest, self.honest(self.min_batch))
+        return self.design.delta(self.epsilon, counted_on) <= Fraction(self.delta)
 
     @cached_property
     def fewest_honest(self) -> int:

@@ -141,11 +141,11 @@ def published_results(folder: Path, task: Task) -> list[SignedResult]:
 
     Only what the task's analyser signed is a result.
     """
-    return results_in(folder.glob("*.json"), task)
+    return signed_results(folder.glob("*.json"), task)
 
 
-def results_in(paths: Iterable[Path], task: Task) -> list[SignedResult]:
-    """Return the results of a task in files, oldest window first; other files are passed by."""
+def signed_results(paths: Iterable[Path], task: Task) -> list[SignedResult]:
+    """Return what the task's analyser signed among files, oldest window first."""
     found: list[tuple[int, SignedResult]] = []
     for path in paths:
         try:

@@ -197,6 +197,34 @@ def connect(url: str, *, trust: Trust | None = None) -> httpx.Client:
     return http
 
 
+def one_place(url: str, other: str) -> bool:
+    """Whether two addresses are of one host and port, however they are written.
+
+    Whoever answers there reads what is sent to both, whatever their paths are.
+
+    >>> one_place("https://Esa.example/issuer", "https://esa.example.:443/shuffler")
+    True
+    >>> one_place("http://localhost:8603", "http://[::1]:8603"), one_place("https://a", "https://b")
+    (True, False)
+    """
+    place = _place(url)
+    return place is not None and place == _place(other)
+
+
+def _place(url: str) -> tuple[str, int] | None:
+    """Return host and port; None of what `connect` refuses."""
+    try:
+        parts = urlsplit(url)
+        host, port = (parts.hostname or "").rstrip("."), parts.port
+    except (AttributeError, TypeError, ValueError):
+        return None
+    with suppress(ValueError):
+        host = str(ipaddress.ip_address(host))
+    if host in ("127.0.0.1", "::1"):
+        host = "localhost"
+    return host, port or (443 if parts.scheme == "https" else 80)
+
+
 def is_loopback(host: str) -> bool:
     """Whether a host is this machine."""
     try:
