@@ -19,7 +19,7 @@ export const CLOCK =
 
 export const GONE =
   "What was kept of this answer is not there any more: its time is over by the clock of this device, " +
-  "or the storage of this page was cleared. Nothing was sent now.";
+  "or the storage of this page was cleared. Nothing more is sent.";
 
 /**
  * Check the card, randomise and seal a datum, and keep that; return the row that counts.

@@ -4,10 +4,11 @@
  * The row is on disk before the first byte leaves, and no retry draws again. It never holds the
  * datum, what it was randomised to, or an ephemeral key. A person is the hash of the invitation;
  * without an issuer, of the pass: several may share a browser. With an issuer the hash of the pass
- * is kept too: a new invitation in each window, which one side makes alone, is no new budget.
+ * is kept too: a new invitation in each window, which one side makes alone, is no new budget. A row
+ * that was sent with several passes, as where the first one was mistyped, is of all of them.
  */
 
-import { compare, same, text, toHex } from "../base/bytes.js";
+import { same, text, toHex } from "../base/bytes.js";
 import { sha256 } from "../base/hashes.js";
 
 export const NO_STORAGE =
@@ -123,8 +124,14 @@ export const find = (place) => inStore((rows) => request(rows.get(keyOf(place)))
 export const inWindow = (place) =>
   inStore(async (rows) => (await ofWindow(rows, place)).map(([, row]) => row));
 
-/** Whether a row is of the person of a place: by name, or by the pass that it was made with. */
-const isOf = ({ who, pass }, [key, row]) => key[2] === who || Boolean(pass && row.pass === pass);
+/** The passes that a row was made or sent with; an older page kept one, and before it none. */
+const passesOf = ({ pass }) => (pass ? [pass].flat() : []);
+
+/** Whether a row is of the person of a place: by name or pass; one without a pass may be anybody's. */
+function isOf({ who, pass }, [key, row]) {
+  const passes = passesOf(row);
+  return key[2] === who || Boolean(pass && (!passes.length || passes.includes(pass)));
+}
 
 async function counted(rows, place) {
   const found = await entries(rows, allBefore(place.taskId, WINDOWS));
@@ -170,7 +177,7 @@ export const keep = (place, fresh, { adopt = false, most = 0 } = {}) =>
     if (seen && !same(seen.digest, fresh.row.cardDigest)) throw new Refused(OTHER_CARD);
     // A clock that was ahead for a while had it forgotten: then it is the same one again.
     if (!seen?.signed) await request(cards.put({ digest: fresh.row.cardDigest, signed: fresh.signed }, at));
-    const row = place.pass ? { ...fresh.row, pass: place.pass } : fresh.row;
+    const row = place.pass ? { ...fresh.row, pass: [place.pass] } : fresh.row;
     await request(rows.put(row, key));
     return row;
   });
@@ -186,20 +193,38 @@ async function changed(rows, key, before, made) {
 const change = (place, before, made) =>
   inStore((rows) => changed(rows, keyOf(place), before, () => made));
 
+/**
+ * Keep with which pass a report is about to be sent, if it is another than before.
+ *
+ * It counts for that pass too from then on, which must have room for it.
+ */
+export const keepPass = (place, most) =>
+  inStore(async (rows) => {
+    const row = await request(rows.get(keyOf(place)));
+    const passes = row && passesOf(row);
+    if (!place.pass || !passes || passes.includes(place.pass)) return;
+    if ((await counted(rows, place)).length >= most) throw new Refused(SPENT);
+    await request(rows.put({ ...row, pass: [...passes, place.pass] }, keyOf(place)));
+  });
+
 /** Keep the report and erase slots and seed, in one transaction. */
 export const keepReport = (place, report) => change(place, DRAWN, { state: FINAL, report });
 
 /** Keep that the window is over for this person before anything was sent; destroy the draw. */
 export const keepEnd = (place) => change(place, DRAWN, { state: ENDED });
 
-/** Keep that the shuffler has the report, under whatever names it is here. */
+/**
+ * Keep that the shuffler has the report, under whatever names it is here.
+ *
+ * The time may have passed on the way: then marks are in its place, and get the shuffler's word.
+ */
 export const keepSent = (place) =>
   inStore(async (rows) => {
-    const { report } = (await request(rows.get(keyOf(place)))) ?? {};
-    if (!report) return;
+    const own = (await request(rows.get(keyOf(place)))) ?? {};
+    const [what, state] = own.report ? ["report", SENT] : ["marks", ANSWERED];
     for (const [key, row] of await ofWindow(rows, place)) {
-      if (row.report && compare(row.report, report) === 0) {
-        await request(rows.put({ ...row, state: SENT }, key));
+      if (isUnanswered(row) && own[what] && row[what] && same(row[what], own[what])) {
+        await request(rows.put({ ...row, state }, key));
       }
     }
   });

@@ -74,7 +74,7 @@ export async function submit({
   // With an issuer another invitation is another person, and it has one draw.
   const adopt = !isSignedTask(task) && !anotherPerson;
   await client.settle({ task, taskId, seconds: seconds() });
-  const report = { taskId, pass, sending };
+  const report = { task, taskId, pass, sending };
   // Its row decides what is sent; too late is no reason to miss the present window.
   const late = { ...place, window: window - 1 };
   const before = await outcomes.keep(late, null);
@@ -125,7 +125,8 @@ async function askWhatWasDestroyed(task, place, { fetcher }) {
 }
 
 /** Send a report that is final until the shuffler has it, and keep that it has. */
-async function handIn({ taskId, pass, place, sending }) {
+async function handIn({ task, taskId, pass, place, sending }) {
+  await outcomes.keepPass(place, paidWindows(task));
   await untilAnswered(202, SHUFFLER, sending, async () => {
     const body = await client.sealedReport({ place });
     return [`/v2/reports/${taskId}/${place.window}`, posted(body, pass, "sealed-report")];

@@ -85,7 +85,7 @@ async function prepare() {
   $("pass-row").hidden = isSecret($("pass").value);
   $("invitation-row").hidden = !isSignedTask(task);
   $("invitation").required = isSignedTask(task);
-  const poll = { task, taskId, said: new Map() };
+  const poll = { task, taskId, said: new Map(), window: windowNow(task) };
   const own = isSignedTask(task) ? $("invitation") : $("pass");
   own.addEventListener("change", () => sayWhatIsKept(poll).catch(() => {}));
   $("form").addEventListener("submit", (event) => {
@@ -195,7 +195,16 @@ async function send(poll) {
 async function look(poll) {
   await tidy(poll).catch(() => {});
   await update(poll);
+  await renew(poll).catch(() => {});
   setTimeout(look, 1000 * SECONDS_BETWEEN_LOOKS, poll);
+}
+
+/** Say anew what is kept when another window begins: what was said is of the one before. */
+async function renew(poll) {
+  const window = windowNow(poll.task);
+  if (poll.window === window || $("form").hidden || $("send").disabled) return;
+  poll.window = window;
+  await sayWhatIsKept(poll);
 }
 
 /** Show what is published, and take no answer that no result can hold. */

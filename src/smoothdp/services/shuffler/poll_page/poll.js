@@ -49,6 +49,8 @@
   var MOST_SHORT = 1 << 16;
   var MOST_RESULTS = 1 << 26;
   var SILENT_SECONDS = 30;
+  var WHOLE_SECONDS = 60;
+  var BYTES_A_SECOND = 1 << 16;
   var TOO_LONG = "A service answered with more than anything that is meant, and was not heard out. Check the address of this page; if that is right, tell who runs the services.";
   var NO_DOCUMENT = "A service answered with something that this page does not understand. Load this page again; if that does not help, tell who runs the services.";
   var Lost = class extends Error {
@@ -65,6 +67,8 @@
   var own = (url, fields) => fetch(url, fields);
   async function ask(url, fields, { fetcher = own, most = MOST_SHORT } = {}) {
     const stop = new AbortController();
+    const whole = WHOLE_SECONDS + (most + (fields?.body?.length ?? 0)) / BYTES_A_SECOND;
+    const end = setTimeout(() => stop.abort(), 1e3 * whole);
     let timer;
     const silence = new Promise((_, reject) => {
       stop.signal.addEventListener("abort", () => reject(new Lost()));
@@ -85,6 +89,7 @@
       throw error;
     } finally {
       clearTimeout(timer);
+      clearTimeout(end);
     }
   }
   async function bytesOf(answer, most = MOST_ANSWER, inTime = (made) => made) {
@@ -3825,6 +3830,7 @@
     keepDestroyed: () => keepDestroyed,
     keepEnd: () => keepEnd,
     keepMarks: () => keepMarks,
+    keepPass: () => keepPass,
     keepReport: () => keepReport,
     keepSent: () => keepSent,
     liveBefore: () => liveBefore,
@@ -3903,7 +3909,11 @@
   }
   var find = (place) => inStore((rows) => request(rows.get(keyOf(place))));
   var inWindow = (place) => inStore(async (rows) => (await ofWindow(rows, place)).map(([, row]) => row));
-  var isOf = ({ who, pass }, [key, row]) => key[2] === who || Boolean(pass && row.pass === pass);
+  var passesOf = ({ pass }) => pass ? [pass].flat() : [];
+  function isOf({ who, pass }, [key, row]) {
+    const passes = passesOf(row);
+    return key[2] === who || Boolean(pass && (!passes.length || passes.includes(pass)));
+  }
   async function counted(rows, place) {
     const found = await entries(rows, allBefore(place.taskId, WINDOWS));
     const own2 = found.filter((one) => isOf(place, one) && COUNTED.includes(one[1].state));
@@ -3930,7 +3940,7 @@
     const seen = await request(cards.get(at));
     if (seen && !same(seen.digest, fresh.row.cardDigest)) throw new Refused(OTHER_CARD);
     if (!seen?.signed) await request(cards.put({ digest: fresh.row.cardDigest, signed: fresh.signed }, at));
-    const row = place.pass ? { ...fresh.row, pass: place.pass } : fresh.row;
+    const row = place.pass ? { ...fresh.row, pass: [place.pass] } : fresh.row;
     await request(rows.put(row, key));
     return row;
   });
@@ -3941,14 +3951,21 @@
     await request(rows.put({ cardDigest, ...pass && { pass }, ...made(row) }, key));
   }
   var change = (place, before, made) => inStore((rows) => changed(rows, keyOf(place), before, () => made));
+  var keepPass = (place, most) => inStore(async (rows) => {
+    const row = await request(rows.get(keyOf(place)));
+    const passes = row && passesOf(row);
+    if (!place.pass || !passes || passes.includes(place.pass)) return;
+    if ((await counted(rows, place)).length >= most) throw new Refused(SPENT);
+    await request(rows.put({ ...row, pass: [...passes, place.pass] }, keyOf(place)));
+  });
   var keepReport = (place, report) => change(place, DRAWN, { state: FINAL, report });
   var keepEnd = (place) => change(place, DRAWN, { state: ENDED });
   var keepSent = (place) => inStore(async (rows) => {
-    const { report } = await request(rows.get(keyOf(place))) ?? {};
-    if (!report) return;
+    const own2 = await request(rows.get(keyOf(place))) ?? {};
+    const [what, state] = own2.report ? ["report", SENT] : ["marks", ANSWERED];
     for (const [key, row] of await ofWindow(rows, place)) {
-      if (row.report && compare(row.report, report) === 0) {
-        await request(rows.put({ ...row, state: SENT }, key));
+      if (isUnanswered(row) && own2[what] && row[what] && same(row[what], own2[what])) {
+        await request(rows.put({ ...row, state }, key));
       }
     }
   });
@@ -4133,7 +4150,7 @@
   // src/client/client.js
   var SEED_BYTES = 32;
   var CLOCK = "That time is not the present one by the clock of this device. Nothing was sent. Set the clock right, or load this page again.";
-  var GONE = "What was kept of this answer is not there any more: its time is over by the clock of this device, or the storage of this page was cleared. Nothing was sent now.";
+  var GONE = "What was kept of this answer is not there any more: its time is over by the clock of this device, or the storage of this page was cleared. Nothing more is sent.";
   async function takePart({ task, place, datum, signed, seconds, adopt = false }) {
     const most = paidWindows(task);
     const earlier = await keep(place, null, { adopt, most });
@@ -4240,6 +4257,7 @@
     const kept = row.cardDigest;
     if (!same(cardDigest, kept) || !same(header.cardDigest, kept)) return STANDING.OTHER_CARD;
     if (!same(marksHash, header.marksHash)) return STANDING.DENIED;
+    if (row.state === DESTROYED) return STANDING.DESTROYED;
     if (!marksFile) throw new Error(NO_MARKS);
     let file;
     try {
@@ -4250,7 +4268,6 @@
     if (!same(await sha256(marksFile), header.marksHash) || !same(file.cardDigest, kept)) {
       throw new Error(NOT_GOOD);
     }
-    if (row.state === DESTROYED) return STANDING.DESTROYED;
     const found = own2.filter((mark) => holds(file.marks, mark)).length;
     if (found === own2.length) return STANDING.INCLUDED;
     if (found) return STANDING.IN_PART;
@@ -4333,7 +4350,7 @@
     const issuer = task.issuer?.url.replace(/\/$/, "") ?? "";
     const adopt = !isSignedTask(task) && !anotherPerson;
     await settle({ task, taskId, seconds: seconds() });
-    const report = { taskId, pass, sending };
+    const report = { task, taskId, pass, sending };
     const late = { ...place, window: window - 1 };
     const before = await keep(late, null);
     if (before?.state === FINAL) {
@@ -4374,7 +4391,8 @@
       if (answer.status === GONE2) await keepDestroyed({ ...place, window });
     }
   }
-  async function handIn({ taskId, pass, place, sending }) {
+  async function handIn({ task, taskId, pass, place, sending }) {
+    await keepPass(place, paidWindows(task));
     await untilAnswered(202, SHUFFLER, sending, async () => {
       const body = await sealedReport({ place });
       return [`/v2/reports/${taskId}/${place.window}`, posted(body, pass, "sealed-report")];
@@ -4631,7 +4649,7 @@
     $("pass-row").hidden = isSecret($("pass").value);
     $("invitation-row").hidden = !isSignedTask(task);
     $("invitation").required = isSignedTask(task);
-    const poll = { task, taskId, said: /* @__PURE__ */ new Map() };
+    const poll = { task, taskId, said: /* @__PURE__ */ new Map(), window: windowNow(task) };
     const own2 = isSignedTask(task) ? $("invitation") : $("pass");
     own2.addEventListener("change", () => sayWhatIsKept(poll).catch(() => {
     }));
@@ -4722,7 +4740,15 @@
     await tidy(poll).catch(() => {
     });
     await update(poll);
+    await renew(poll).catch(() => {
+    });
     setTimeout(look, 1e3 * SECONDS_BETWEEN_LOOKS, poll);
+  }
+  async function renew(poll) {
+    const window = windowNow(poll.task);
+    if (poll.window === window || $("form").hidden || $("send").disabled) return;
+    poll.window = window;
+    await sayWhatIsKept(poll);
   }
   async function update(poll) {
     try {
