@@ -186,8 +186,10 @@ export const keep = (place, fresh, { adopt = false, most = 0 } = {}) =>
 async function changed(rows, key, before, made) {
   const row = await request(rows.get(key));
   if (row?.state !== before) return;
-  const { cardDigest, pass } = row;
-  await request(rows.put({ cardDigest, ...(pass && { pass }), ...made(row) }, key));
+  const { cardDigest, pass, ends, isSigned } = row;
+  // An older page kept less; what is not there stays away.
+  const kept = Object.entries({ cardDigest, pass, ends, isSigned }).filter(([, one]) => one !== undefined);
+  await request(rows.put({ ...Object.fromEntries(kept), ...made(row) }, key));
 }
 
 const change = (place, before, made) =>
@@ -229,11 +231,15 @@ export const keepSent = (place) =>
     }
   });
 
-/** [key, row] of the windows before one whose reports are not destroyed yet. */
-export const liveBefore = (taskId, window) =>
+/**
+ * [key, row] of reports that are not destroyed yet, and whose time is over: of the windows of a task
+ * before one, and of all other tasks of this browser, whose pages may never be loaded again.
+ */
+export const liveBefore = (taskId, window, seconds) =>
   inStore(async (rows) =>
-    (await entries(rows, allBefore(taskId, window))).filter(([, { state }]) =>
-      [DRAWN, FINAL, SENT].includes(state)));
+    (await entries(rows, IDBKeyRange.bound([""], ["\uffff"], false, true))).filter(
+      ([[task, at], { state, ends }]) =>
+        [DRAWN, FINAL, SENT].includes(state) && (task === taskId ? at < window : ends <= seconds)));
 
 /**
  * Put marks in the place of a report whose window is over.

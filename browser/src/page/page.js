@@ -110,7 +110,7 @@ async function tidy(poll) {
 
 const secrets = () => ({ pass: $("pass").value.trim(), invitation: $("invitation").value.trim() });
 
-/** Say what is kept for this person, and ask whether another one answers where that matters. */
+/** Say what is kept for this person, and ask whether another one answers where that matters; the row. */
 async function sayWhatIsKept({ task, taskId }) {
   const place = await placeOf({ task, taskId, window: windowNow(task), ...secrets() });
   const kept = await find(place);
@@ -126,6 +126,7 @@ async function sayWhatIsKept({ task, taskId }) {
     : "Nothing has been sent yet.";
   const fresh = waiting ? WAITING : nothing;
   tell(kept ? said[kept.state] ?? OVER : fresh);
+  return kept;
 }
 
 function showChoices(task) {
@@ -204,7 +205,9 @@ async function renew(poll) {
   const window = windowNow(poll.task);
   if (poll.window === window || $("form").hidden || $("send").disabled) return;
   poll.window = window;
-  await sayWhatIsKept(poll);
+  if (!(await sayWhatIsKept(poll))) {
+    tell("Another time of this poll has begun: what you send now is a new answer, for that time.");
+  }
 }
 
 /** Show what is published, and take no answer that no result can hold. */

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from smoothdp.errors import InvalidParameter
+from smoothdp.services import take_part
 from smoothdp.services.client.inclusion import Standing
 from smoothdp.services.formats.batch import BatchHeader
 from smoothdp.services.formats.marks import MarksFile
@@ -186,3 +188,96 @@ def test_a_service_that_drips_is_not_heard_for_ever(world: IssuingWorld, which: 
     said, longest = found
     assert said.startswith("The service does not answer. Press"), said
     assert 60_000 < longest < 63_000
+
+
+def test_a_silent_shuffler_is_asked_once_what_it_destroyed() -> None:
+    """Half a minute for each window of the budget would be a quarter of an hour for 30."""
+    task = small_task(windows=30)
+    found = run(
+        """
+        const { outcomes, placeOf, submit } = smoothdp;
+        const of = (...numbers) => new Uint8Array(numbers);
+        const task = JSON.parse(given), taskId = "task", asked = [];
+        const who = { task, taskId, pass: "a".repeat(96), invitation: "b".repeat(96) };
+        for (let window = 100; window < 130; window++) {
+          const row = { cardDigest: of(1), state: outcomes.DRAWN, slots: of(2), seed: of(3) };
+          const place = await placeOf({ ...who, window });
+          await outcomes.keep(place, { row, signed: of(4) }, { most: 30 });
+          await outcomes.keepReport(place, of(5));
+          await outcomes.keepMarks([taskId, window, place.who], of(6));
+        }
+        const fetcher = async (url, { method }) => {
+          asked.push(method ?? "GET");
+          throw new TypeError("Failed to fetch");
+        };
+        const seconds = () => 130 * task.window_seconds;
+        await submit({ ...who, datum: 1, window: 130, fetcher, attempts: 1, seconds })
+          .catch(() => {});
+        return asked;
+        """,
+        task.encoded.decode(),
+    )
+    assert found == ["HEAD", "GET"]
+
+
+def test_a_browser_that_goes_on_to_another_poll_keeps_no_report_and_no_seed(
+    world: IssuingWorld,
+) -> None:
+    """They stayed for ever, if the page of the first poll was never loaded again."""
+    found = page(
+        world,
+        Recorder(world),
+        """
+        const silent = async (url, fields) => {
+          if (url.includes("/tokens/")) throw new TypeError("Failed to fetch");
+          return fetcher(url, fields);
+        };
+        await press(1);
+        await press(1, given.invitations[1], { fetcher: silent, attempts: 1 });
+        const end = (given.window + 1) * task.window_seconds + task.grace_seconds;
+        const other = { task: { ...task, window_seconds: 7 * 86400 }, taskId: "other" };
+        const kept = [];
+        for (const now of [end - 1, end]) {
+          await smoothdp.settle({ ...other, seconds: now });
+          kept.push([...stored.rows.values()].map((row) =>
+            [row.state, Object.keys(row).filter((name) =>
+              ["report", "slots", "seed"].includes(name)).length, row.marks?.length ?? 0]));
+        }
+        return kept;
+        """,
+    )
+    slots = world.task.slots
+    assert found[0] == [["sent", 1, 0], ["drawn", 2, 0]]
+    assert found[1] == [["marks", 0, 16 * slots], ["missed", 0, 0]]
+
+
+def test_one_address_for_both_services_is_refused() -> None:
+    """Who serves the page would be given the invitation beside the pass."""
+    found = run(
+        """
+        const { readTask, toHex } = smoothdp, encoded = new TextEncoder().encode(given);
+        const hash = toHex(new Uint8Array(await crypto.subtle.digest("SHA-256", encoded)));
+        const said = [];
+        for (const origin of ["https://issuer.example", "https://poll.example"]) {
+          said.push(await readTask(encoded, hash, { origin }).then(() => "", (e) => e.message));
+        }
+        return said;
+        """,
+        small_task().encoded.decode(),
+    )
+    assert found[0].startswith("Both services of this poll have one address: nothing was sent")
+    assert found[1] == ""
+
+
+def test_one_address_spelt_twice_is_one() -> None:
+    """In capitals, with the port that goes without saying, or with a point of the root."""
+    task = small_task()
+    assert task.issuer is not None
+    secrets = {"pass_secret": "0a" * 48, "invitation": "0b" * 48}
+    for address in (
+        "HTTPS://Issuer.Example",
+        "https://issuer.example:443/",
+        "https://issuer.example.",
+    ):
+        with pytest.raises(InvalidParameter, match="one for both"):
+            take_part(task, 1, shuffler=address, **secrets)

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import httpx
+
 from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.services.client.client import Client
 from smoothdp.services.client.inclusion import (
@@ -97,7 +99,7 @@ who runs the analyser.
             remedy="Give invitation=, from who runs the analyser" if asked else "Leave it out",
         )
     _require_secrets(pass_secret, invitation)
-    if task.issuer is not None and (issuer or task.issuer.url).rstrip("/") == shuffler.rstrip("/"):
+    if task.issuer is not None and _place(issuer or task.issuer.url) == _place(shuffler):
         raise InvalidParameter(
             expected="addresses of the shuffler and the issuer, which differ",
             got="one for both",
@@ -133,6 +135,21 @@ who runs the analyser.
         before = kept is not None and kept.state == SENT
         send(window=window)
     return TakenPart(window, before, begun=kept is not None and not before)
+
+
+def _place(address: str) -> tuple[str, int | None] | str:
+    """Return host and port of an address, however they are spelt: one of both is one listener.
+
+    >>> _place("https://One.example") == _place("HTTPS://one.example.:443/part")
+    True
+    >>> _place("http://127.0.0.1:8601") == _place("http://127.0.0.1:8603")
+    False
+    """
+    try:
+        url = httpx.URL(address)
+    except httpx.InvalidURL:
+        return address  # It is refused where it is opened.
+    return url.host.rstrip("."), url.port or {"http": 80, "https": 443}.get(url.scheme)
 
 
 def _require_secrets(pass_secret: str, invitation: str) -> None:

@@ -3543,7 +3543,7 @@
   });
   var CLOCK_SECONDS = 300;
   var FORMAT = 2;
-  async function readTask(encoded, taskId) {
+  async function readTask(encoded, taskId, { origin } = globalThis.location ?? {}) {
     if (toHex(await sha256(new Uint8Array(encoded))) !== taskId) {
       throw new Error("The terms of this poll are not those of its name.");
     }
@@ -3553,6 +3553,11 @@
     }
     if (!isSound(task)) {
       throw new Error("The terms of this poll are not sound: nothing was sent. Tell who gave you the link.");
+    }
+    if (task.issuer && new URL(task.issuer.url).origin === origin) {
+      throw new Error(
+        "Both services of this poll have one address: nothing was sent. Who has pass and invitation of everybody breaks the promise. Tell who gave you the link."
+      );
     }
     return task;
   }
@@ -3947,8 +3952,9 @@
   async function changed(rows, key, before, made) {
     const row = await request(rows.get(key));
     if (row?.state !== before) return;
-    const { cardDigest, pass } = row;
-    await request(rows.put({ cardDigest, ...pass && { pass }, ...made(row) }, key));
+    const { cardDigest, pass, ends, isSigned: isSigned2 } = row;
+    const kept = Object.entries({ cardDigest, pass, ends, isSigned: isSigned2 }).filter(([, one]) => one !== void 0);
+    await request(rows.put({ ...Object.fromEntries(kept), ...made(row) }, key));
   }
   var change = (place, before, made) => inStore((rows) => changed(rows, keyOf(place), before, () => made));
   var keepPass = (place, most) => inStore(async (rows) => {
@@ -3969,7 +3975,9 @@
       }
     }
   });
-  var liveBefore = (taskId, window) => inStore(async (rows) => (await entries(rows, allBefore(taskId, window))).filter(([, { state }]) => [DRAWN, FINAL, SENT].includes(state)));
+  var liveBefore = (taskId, window, seconds) => inStore(async (rows) => (await entries(rows, IDBKeyRange.bound([""], ["￿"], false, true))).filter(
+    ([[task, at], { state, ends }]) => [DRAWN, FINAL, SENT].includes(state) && (task === taskId ? at < window : ends <= seconds)
+  ));
   async function keepMarks([taskId, window, who], marks) {
     const place = { taskId, window, who };
     if (marks.length === 0) {
@@ -4160,7 +4168,9 @@
     const card = await checkCard(signed, { task, taskId, window });
     const slots = await sealSlots(randomize(task, datum), card);
     const row = isSignedTask(task) ? { state: DRAWN, slots: concat(...slots), seed: randomBytes(SEED_BYTES) } : { state: FINAL, report: encodeReport(card.digest, slots, []) };
-    const fresh = { row: { cardDigest: card.digest, ...row }, signed };
+    const ends = (window + 1) * task.window_seconds + task.grace_seconds;
+    const kept = { cardDigest: card.digest, ends, isSigned: isSignedTask(task), ...row };
+    const fresh = { row: kept, signed };
     return keep(place, fresh, { adopt, most });
   }
   var request2 = (poll, row) => orEnd(poll.place, async () => tokenRequest(await drawn(poll, row)));
@@ -4177,8 +4187,8 @@
   }
   async function settle({ task, taskId, seconds }) {
     const live = firstLive(task, seconds);
-    for (const [key, row] of await liveBefore(taskId, live)) {
-      await keepMarks(key, await ownMarks(row, isSignedTask(task)));
+    for (const [key, row] of await liveBefore(taskId, live, seconds)) {
+      await keepMarks(key, await ownMarks(row, row.isSigned ?? isSignedTask(task)));
     }
     await forgetCards(taskId, live);
   }
@@ -4290,6 +4300,7 @@
   var submit_exports = {};
   __export(submit_exports, {
     CARDS: () => CARDS2,
+    EXCHANGED: () => EXCHANGED,
     ISSUER: () => ISSUER,
     OVER: () => OVER,
     REFUSED: () => REFUSED,
@@ -4314,6 +4325,7 @@
     425: CLOCK2,
     429: `The issuer has answered this request six times. ${NEXT}`
   };
+  var EXCHANGED = ". If what you typed there was a pass, the second service's side has it now: do not use it, and ask who runs the shuffler for another one";
   var SHUFFLER = {
     401: "Ask who runs the shuffler for a pass of this task",
     403: "The shuffler does not take the tokens: tell who runs the analyser and the shuffler",
@@ -4366,7 +4378,7 @@
     if (kept.state === DRAWN) {
       try {
         const body = await request2(poll, kept);
-        const answer = await untilAnswered(200, ISSUER, sending, () => [`${issuer}/v2/tokens/${taskId}/${window}`, posted(body, invitation, "token-requests")]);
+        const answer = await untilAnswered(200, { ...ISSUER, 401: ISSUER[401] + EXCHANGED }, sending, () => [`${issuer}/v2/tokens/${taskId}/${window}`, posted(body, invitation, "token-requests")]);
         await finish(poll, kept, answer);
       } catch (error) {
         const row = await find(place);
@@ -4387,7 +4399,8 @@
     if (windows.length < paidWindows(task)) return;
     for (const window of windows) {
       const path = `/v2/tasks/${place.taskId}/marks/${window}`;
-      const answer = await ask(path, { method: "HEAD" }, { fetcher }).catch(() => ({}));
+      const answer = await ask(path, { method: "HEAD" }, { fetcher }).catch((error) => error);
+      if (answer instanceof Lost) return;
       if (answer.status === GONE2) await keepDestroyed({ ...place, window });
     }
   }
@@ -4683,6 +4696,7 @@
     const nothing = isSignedTask(task) && !secrets().invitation ? "Nothing is sent before you press the button." : "Nothing has been sent yet.";
     const fresh = waiting ? WAITING : nothing;
     tell(kept ? said[kept.state] ?? OVER : fresh);
+    return kept;
   }
   function showChoices(task) {
     const choices = $("choices");
@@ -4748,7 +4762,9 @@
     const window = windowNow(poll.task);
     if (poll.window === window || $("form").hidden || $("send").disabled) return;
     poll.window = window;
-    await sayWhatIsKept(poll);
+    if (!await sayWhatIsKept(poll)) {
+      tell("Another time of this poll has begun: what you send now is a new answer, for that time.");
+    }
   }
   async function update(poll) {
     try {
