@@ -218,7 +218,7 @@ def _ledger(directory: Path, results: Path | None) -> Condition:
             f"the newest copy of {path.name}",
             Cause.LEDGER,
         )
-    return Condition("ledger", True, f"whole, with {len(charged)} windows charged")
+    return Condition("ledger", True, f"whole; windows charged: {len(charged)}")
 
 
 def _revoked(directory: Path, role: _Role) -> Condition:
