@@ -124,7 +124,7 @@ export const find = (place) => inStore((rows) => request(rows.get(keyOf(place)))
 export const inWindow = (place) =>
   inStore(async (rows) => (await ofWindow(rows, place)).map(([, row]) => row));
 
-/** The passes that a row was made or sent with; an older page kept one, and before it none. */
+/** The passes that a row was made or sent with: none, one, or a list. Older pages read the one. */
 const passesOf = ({ pass }) => (pass ? [pass].flat() : []);
 
 /** Whether a row is of the person of a place: by name or pass; one without a pass may be anybody's. */
@@ -177,7 +177,7 @@ export const keep = (place, fresh, { adopt = false, most = 0 } = {}) =>
     if (seen && !same(seen.digest, fresh.row.cardDigest)) throw new Refused(OTHER_CARD);
     // A clock that was ahead for a while had it forgotten: then it is the same one again.
     if (!seen?.signed) await request(cards.put({ digest: fresh.row.cardDigest, signed: fresh.signed }, at));
-    const row = place.pass ? { ...fresh.row, pass: [place.pass] } : fresh.row;
+    const row = place.pass ? { ...fresh.row, pass: place.pass } : fresh.row;
     await request(rows.put(row, key));
     return row;
   });
@@ -206,7 +206,8 @@ export const keepPass = (place, most) =>
     const passes = row && passesOf(row);
     if (!place.pass || !passes || passes.includes(place.pass)) return;
     if ((await counted(rows, place)).length >= most) throw new Refused(SPENT);
-    await request(rows.put({ ...row, pass: [...passes, place.pass] }, keyOf(place)));
+    const pass = passes.length ? [...passes, place.pass] : place.pass;
+    await request(rows.put({ ...row, pass }, keyOf(place)));
   });
 
 /** Keep the report and erase slots and seed, in one transaction. */

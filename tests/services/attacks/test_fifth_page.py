@@ -96,13 +96,14 @@ def test_rows_of_a_page_that_kept_no_pass_count_for_everybody() -> None:
         const { pass, ...older } = stored.rows.get(key);
         stored.rows.set(key, older);
         const said = [await draw(8, "b", "p"), await draw(7, "b", "p")];
-        // As the page before this one kept it.
+        // As the page before this one kept it; this one keeps the same, if there is one pass.
         stored.rows.set(key, { ...older, pass });
-        return [...said, await outcomes.answeredIn(await at(8, "c", "p"))];
+        said.push(typeof pass, await outcomes.answeredIn(await at(8, "c", "p")));
+        return [...said, await outcomes.answeredIn(await at(8, "c", "q"))];
         """
     )
     assert found[0].startswith(SPENT)
-    assert found[1:] == ["", [7]]
+    assert found[1:] == ["", "string", [7], []]
 
 
 def test_a_word_of_the_shuffler_that_comes_after_the_end_is_its_word() -> None:

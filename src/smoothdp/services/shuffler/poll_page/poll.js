@@ -3945,7 +3945,7 @@
     const seen = await request(cards.get(at));
     if (seen && !same(seen.digest, fresh.row.cardDigest)) throw new Refused(OTHER_CARD);
     if (!seen?.signed) await request(cards.put({ digest: fresh.row.cardDigest, signed: fresh.signed }, at));
-    const row = place.pass ? { ...fresh.row, pass: [place.pass] } : fresh.row;
+    const row = place.pass ? { ...fresh.row, pass: place.pass } : fresh.row;
     await request(rows.put(row, key));
     return row;
   });
@@ -3962,7 +3962,8 @@
     const passes = row && passesOf(row);
     if (!place.pass || !passes || passes.includes(place.pass)) return;
     if ((await counted(rows, place)).length >= most) throw new Refused(SPENT);
-    await request(rows.put({ ...row, pass: [...passes, place.pass] }, keyOf(place)));
+    const pass = passes.length ? [...passes, place.pass] : place.pass;
+    await request(rows.put({ ...row, pass }, keyOf(place)));
   });
   var keepReport = (place, report) => change(place, DRAWN, { state: FINAL, report });
   var keepEnd = (place) => change(place, DRAWN, { state: ENDED });
