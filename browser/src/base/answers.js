@@ -8,6 +8,9 @@ export const MOST_SHORT = 1 << 16;
 export const MOST_RESULTS = 1 << 26;
 /** For how long nothing may come, as with the command-line client. */
 const SILENT_SECONDS = 30;
+/** How long all of an answer may take, and a second for each 64 kB that it and the request may have. */
+const WHOLE_SECONDS = 60;
+const BYTES_A_SECOND = 1 << 16;
 
 export const TOO_LONG =
   "A service answered with more than anything that is meant, and was not heard out. Check the " +
@@ -35,6 +38,8 @@ const own = (url, fields) => fetch(url, fields);
 /** Status, body and Retry-After of an answer; throws Lost if there is none, and where it is too long. */
 export async function ask(url, fields, { fetcher = own, most = MOST_SHORT } = {}) {
   const stop = new AbortController();
+  const whole = WHOLE_SECONDS + (most + (fields?.body?.length ?? 0)) / BYTES_A_SECOND;
+  const end = setTimeout(() => stop.abort(), 1000 * whole);
   let timer;
   const silence = new Promise((_, reject) => {
     stop.signal.addEventListener("abort", () => reject(new Lost()));
@@ -56,6 +61,7 @@ export async function ask(url, fields, { fetcher = own, most = MOST_SHORT } = {}
     throw error;
   } finally {
     clearTimeout(timer);
+    clearTimeout(end);
   }
 }
 

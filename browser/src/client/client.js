@@ -19,7 +19,7 @@ export const CLOCK =
 
 export const GONE =
   "What was kept of this answer is not there any more: its time is over by the clock of this device, " +
-  "or the storage of this page was cleared. Nothing was sent now.";
+  "or the storage of this page was cleared. Nothing more is sent.";
 
 /**
  * Check the card, randomise and seal a datum, and keep that; return the row that counts.
@@ -37,7 +37,10 @@ export async function takePart({ task, place, datum, signed, seconds, adopt = fa
   const row = isSignedTask(task)
     ? { state: outcomes.DRAWN, slots: concat(...slots), seed: randomBytes(SEED_BYTES) }
     : { state: outcomes.FINAL, report: encodeReport(card.digest, slots, []) };
-  const fresh = { row: { cardDigest: card.digest, ...row }, signed };
+  // Whichever poll is loaded then replaces it by its marks: what that takes of the task is kept.
+  const ends = (window + 1) * task.window_seconds + task.grace_seconds;
+  const kept = { cardDigest: card.digest, ends, isSigned: isSignedTask(task), ...row };
+  const fresh = { row: kept, signed };
   return outcomes.keep(place, fresh, { adopt, most });
 }
 
@@ -60,11 +63,11 @@ export async function sealedReport({ place }) {
   return sealReport(report, await cardOf(place));
 }
 
-/** Put marks in the place of the reports of windows that are over, of all persons. */
+/** Put marks in the place of the reports of windows that are over, of all persons and polls. */
 export async function settle({ task, taskId, seconds }) {
   const live = firstLive(task, seconds);
-  for (const [key, row] of await outcomes.liveBefore(taskId, live)) {
-    await outcomes.keepMarks(key, await ownMarks(row, isSignedTask(task)));
+  for (const [key, row] of await outcomes.liveBefore(taskId, live, seconds)) {
+    await outcomes.keepMarks(key, await ownMarks(row, row.isSigned ?? isSignedTask(task)));
   }
   await outcomes.forgetCards(taskId, live);
 }

@@ -87,6 +87,7 @@ export async function lookUp({ task }, row, document, marksFile) {
   const kept = row.cardDigest;
   if (!same(cardDigest, kept) || !same(header.cardDigest, kept)) return STANDING.OTHER_CARD;
   if (!same(marksHash, header.marksHash)) return STANDING.DENIED;
+  if (row.state === DESTROYED) return STANDING.DESTROYED;
   if (!marksFile) throw new Error(NO_MARKS);
   let file;
   try {
@@ -97,7 +98,6 @@ export async function lookUp({ task }, row, document, marksFile) {
   if (!same(await sha256(marksFile), header.marksHash) || !same(file.cardDigest, kept)) {
     throw new Error(NOT_GOOD);
   }
-  if (row.state === DESTROYED) return STANDING.DESTROYED;
   const found = own.filter((mark) => holds(file.marks, mark)).length;
   if (found === own.length) return STANDING.INCLUDED;
   if (found) return STANDING.IN_PART;

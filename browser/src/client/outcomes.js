@@ -4,10 +4,11 @@
  * The row is on disk before the first byte leaves, and no retry draws again. It never holds the
  * datum, what it was randomised to, or an ephemeral key. A person is the hash of the invitation;
  * without an issuer, of the pass: several may share a browser. With an issuer the hash of the pass
- * is kept too: a new invitation in each window, which one side makes alone, is no new budget.
+ * is kept too: a new invitation in each window, which one side makes alone, is no new budget. A row
+ * that was sent with several passes, as where the first one was mistyped, is of all of them.
  */
 
-import { compare, same, text, toHex } from "../base/bytes.js";
+import { same, text, toHex } from "../base/bytes.js";
 import { sha256 } from "../base/hashes.js";
 
 export const NO_STORAGE =
@@ -123,8 +124,14 @@ export const find = (place) => inStore((rows) => request(rows.get(keyOf(place)))
 export const inWindow = (place) =>
   inStore(async (rows) => (await ofWindow(rows, place)).map(([, row]) => row));
 
-/** Whether a row is of the person of a place: by name, or by the pass that it was made with. */
-const isOf = ({ who, pass }, [key, row]) => key[2] === who || Boolean(pass && row.pass === pass);
+/** The passes that a row was made or sent with: none, one, or a list. Older pages read the one. */
+const passesOf = ({ pass }) => (pass ? [pass].flat() : []);
+
+/** Whether a row is of the person of a place: by name or pass; one without a pass may be anybody's. */
+function isOf({ who, pass }, [key, row]) {
+  const passes = passesOf(row);
+  return key[2] === who || Boolean(pass && (!passes.length || passes.includes(pass)));
+}
 
 async function counted(rows, place) {
   const found = await entries(rows, allBefore(place.taskId, WINDOWS));
@@ -179,12 +186,29 @@ export const keep = (place, fresh, { adopt = false, most = 0 } = {}) =>
 async function changed(rows, key, before, made) {
   const row = await request(rows.get(key));
   if (row?.state !== before) return;
-  const { cardDigest, pass } = row;
-  await request(rows.put({ cardDigest, ...(pass && { pass }), ...made(row) }, key));
+  const { cardDigest, pass, ends, isSigned } = row;
+  // An older page kept less; what is not there stays away.
+  const kept = Object.entries({ cardDigest, pass, ends, isSigned }).filter(([, one]) => one !== undefined);
+  await request(rows.put({ ...Object.fromEntries(kept), ...made(row) }, key));
 }
 
 const change = (place, before, made) =>
   inStore((rows) => changed(rows, keyOf(place), before, () => made));
+
+/**
+ * Keep with which pass a report is about to be sent, if it is another than before.
+ *
+ * It counts for that pass too from then on, which must have room for it.
+ */
+export const keepPass = (place, most) =>
+  inStore(async (rows) => {
+    const row = await request(rows.get(keyOf(place)));
+    const passes = row && passesOf(row);
+    if (!place.pass || !passes || passes.includes(place.pass)) return;
+    if ((await counted(rows, place)).length >= most) throw new Refused(SPENT);
+    const pass = passes.length ? [...passes, place.pass] : place.pass;
+    await request(rows.put({ ...row, pass }, keyOf(place)));
+  });
 
 /** Keep the report and erase slots and seed, in one transaction. */
 export const keepReport = (place, report) => change(place, DRAWN, { state: FINAL, report });
@@ -192,23 +216,31 @@ export const keepReport = (place, report) => change(place, DRAWN, { state: FINAL
 /** Keep that the window is over for this person before anything was sent; destroy the draw. */
 export const keepEnd = (place) => change(place, DRAWN, { state: ENDED });
 
-/** Keep that the shuffler has the report, under whatever names it is here. */
+/**
+ * Keep that the shuffler has the report, under whatever names it is here.
+ *
+ * The time may have passed on the way: then marks are in its place, and get the shuffler's word.
+ */
 export const keepSent = (place) =>
   inStore(async (rows) => {
-    const { report } = (await request(rows.get(keyOf(place)))) ?? {};
-    if (!report) return;
+    const own = (await request(rows.get(keyOf(place)))) ?? {};
+    const [what, state] = own.report ? ["report", SENT] : ["marks", ANSWERED];
     for (const [key, row] of await ofWindow(rows, place)) {
-      if (row.report && compare(row.report, report) === 0) {
-        await request(rows.put({ ...row, state: SENT }, key));
+      if (isUnanswered(row) && own[what] && row[what] && same(row[what], own[what])) {
+        await request(rows.put({ ...row, state }, key));
       }
     }
   });
 
-/** [key, row] of the windows before one whose reports are not destroyed yet. */
-export const liveBefore = (taskId, window) =>
+/**
+ * [key, row] of reports that are not destroyed yet, and whose time is over: of the windows of a task
+ * before one, and of all other tasks of this browser, whose pages may never be loaded again.
+ */
+export const liveBefore = (taskId, window, seconds) =>
   inStore(async (rows) =>
-    (await entries(rows, allBefore(taskId, window))).filter(([, { state }]) =>
-      [DRAWN, FINAL, SENT].includes(state)));
+    (await entries(rows, IDBKeyRange.bound([""], ["\uffff"], false, true))).filter(
+      ([[task, at], { state, ends }]) =>
+        [DRAWN, FINAL, SENT].includes(state) && (task === taskId ? at < window : ends <= seconds)));
 
 /**
  * Put marks in the place of a report whose window is over.

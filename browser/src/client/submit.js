@@ -25,6 +25,9 @@ export const ISSUER = {
   425: CLOCK,
   429: `The issuer has answered this request six times. ${NEXT}`,
 };
+export const EXCHANGED =
+  ". If what you typed there was a pass, the second service's side has it now: do not use it, and ask " +
+  "who runs the shuffler for another one";
 export const SHUFFLER = {
   401: "Ask who runs the shuffler for a pass of this task",
   403: "The shuffler does not take the tokens: tell who runs the analyser and the shuffler",
@@ -74,7 +77,7 @@ export async function submit({
   // With an issuer another invitation is another person, and it has one draw.
   const adopt = !isSignedTask(task) && !anotherPerson;
   await client.settle({ task, taskId, seconds: seconds() });
-  const report = { taskId, pass, sending };
+  const report = { task, taskId, pass, sending };
   // Its row decides what is sent; too late is no reason to miss the present window.
   const late = { ...place, window: window - 1 };
   const before = await outcomes.keep(late, null);
@@ -91,7 +94,7 @@ export async function submit({
   if (kept.state === outcomes.DRAWN) {
     try {
       const body = await client.request(poll, kept);
-      const answer = await untilAnswered(200, ISSUER, sending, () =>
+      const answer = await untilAnswered(200, { ...ISSUER, 401: ISSUER[401] + EXCHANGED }, sending, () =>
         [`${issuer}/v2/tokens/${taskId}/${window}`, posted(body, invitation, "token-requests")]);
       await client.finish(poll, kept, answer);
     } catch (error) {
@@ -119,13 +122,16 @@ async function askWhatWasDestroyed(task, place, { fetcher }) {
   if (windows.length < paidWindows(task)) return;
   for (const window of windows) {
     const path = `/v2/tasks/${place.taskId}/marks/${window}`;
-    const answer = await ask(path, { method: "HEAD" }, { fetcher }).catch(() => ({}));
+    const answer = await ask(path, { method: "HEAD" }, { fetcher }).catch((error) => error);
+    // Not once more for each window of a long budget.
+    if (answer instanceof Lost) return;
     if (answer.status === GONE) await outcomes.keepDestroyed({ ...place, window });
   }
 }
 
 /** Send a report that is final until the shuffler has it, and keep that it has. */
-async function handIn({ taskId, pass, place, sending }) {
+async function handIn({ task, taskId, pass, place, sending }) {
+  await outcomes.keepPass(place, paidWindows(task));
   await untilAnswered(202, SHUFFLER, sending, async () => {
     const body = await client.sealedReport({ place });
     return [`/v2/reports/${taskId}/${place.window}`, posted(body, pass, "sealed-report")];

@@ -9,8 +9,11 @@ import { SUITE } from "./hybrid.js";
 const CLOCK_SECONDS = 300;
 const FORMAT = 2;
 
-/** The task of a canonical encoding, if its hash is the name that was agreed on. */
-export async function readTask(encoded, taskId) {
+/**
+ * The task of a canonical encoding, if its hash is the name that was agreed on, and its issuer is not
+ * where the page came from: one service would have both secrets of everybody.
+ */
+export async function readTask(encoded, taskId, { origin } = globalThis.location ?? {}) {
   if (toHex(await sha256(new Uint8Array(encoded))) !== taskId) {
     throw new Error("The terms of this poll are not those of its name.");
   }
@@ -20,6 +23,12 @@ export async function readTask(encoded, taskId) {
   }
   if (!isSound(task)) {
     throw new Error("The terms of this poll are not sound: nothing was sent. Tell who gave you the link.");
+  }
+  if (task.issuer && new URL(task.issuer.url).origin === origin) {
+    throw new Error(
+      "Both services of this poll have one address: nothing was sent. Who has pass and invitation of " +
+      "everybody breaks the promise. Tell who gave you the link.",
+    );
   }
   return task;
 }

@@ -85,7 +85,7 @@ async function prepare() {
   $("pass-row").hidden = isSecret($("pass").value);
   $("invitation-row").hidden = !isSignedTask(task);
   $("invitation").required = isSignedTask(task);
-  const poll = { task, taskId, said: new Map() };
+  const poll = { task, taskId, said: new Map(), window: windowNow(task) };
   const own = isSignedTask(task) ? $("invitation") : $("pass");
   own.addEventListener("change", () => sayWhatIsKept(poll).catch(() => {}));
   $("form").addEventListener("submit", (event) => {
@@ -110,7 +110,7 @@ async function tidy(poll) {
 
 const secrets = () => ({ pass: $("pass").value.trim(), invitation: $("invitation").value.trim() });
 
-/** Say what is kept for this person, and ask whether another one answers where that matters. */
+/** Say what is kept for this person, and ask whether another one answers where that matters; the row. */
 async function sayWhatIsKept({ task, taskId }) {
   const place = await placeOf({ task, taskId, window: windowNow(task), ...secrets() });
   const kept = await find(place);
@@ -126,6 +126,7 @@ async function sayWhatIsKept({ task, taskId }) {
     : "Nothing has been sent yet.";
   const fresh = waiting ? WAITING : nothing;
   tell(kept ? said[kept.state] ?? OVER : fresh);
+  return kept;
 }
 
 function showChoices(task) {
@@ -195,7 +196,18 @@ async function send(poll) {
 async function look(poll) {
   await tidy(poll).catch(() => {});
   await update(poll);
+  await renew(poll).catch(() => {});
   setTimeout(look, 1000 * SECONDS_BETWEEN_LOOKS, poll);
+}
+
+/** Say anew what is kept when another window begins: what was said is of the one before. */
+async function renew(poll) {
+  const window = windowNow(poll.task);
+  if (poll.window === window || $("form").hidden || $("send").disabled) return;
+  poll.window = window;
+  if (!(await sayWhatIsKept(poll))) {
+    tell("Another time of this poll has begun: what you send now is a new answer, for that time.");
+  }
 }
 
 /** Show what is published, and take no answer that no result can hold. */

@@ -255,9 +255,9 @@ def _ledger(directory: Path, results: Path | None) -> Condition:
             f"the newest copy of {path.name}",
             Cause.LEDGER,
         )
-    words = f"whole, with {len(charged)} windows charged"
+    words = f"whole; windows charged: {len(charged)}"
     if results is not None:
-        words += f"; {len(compared)} signed results were compared"
+        words += f"; signed results compared: {len(compared)}"
     return Condition("ledger", True, words)
 
 

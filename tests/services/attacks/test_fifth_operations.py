@@ -207,7 +207,7 @@ def test_results_under_any_name_are_looked_at_and_a_folder_without_any_is_said(
     assert says.startswith("nothing to compare: no file in ")
     refused = {"task_id": name, "window": 6, "state": "REFUSED", "reason": "the budget"}
     (tmp_path / "kept" / "6").write_bytes(SignedResult.sign(refused, key).encode())
-    assert ledger() == (True, "whole, with 0 windows charged; 1 signed results were compared")
+    assert ledger() == (True, "whole; windows charged: 0; signed results compared: 1")
     result = SignedResult.sign({"task_id": name, "window": 8}, key)
     (tmp_path / "kept" / "of may" / "eighth result").write_bytes(result.encode())
     good, says = ledger()
@@ -230,7 +230,7 @@ def test_a_party_moves_to_a_directory_of_any_name(
     party.analyzer.ledger.charge(7)
     party.close()
     (ledger,) = (one for one in check_party(directory) if one.name == "ledger")
-    assert ledger.says == "whole, with 1 windows charged"
+    assert ledger.says == "whole; windows charged: 1"
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([directory.name, "before"])
 
 

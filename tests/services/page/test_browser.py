@@ -183,7 +183,8 @@ def test_answer_submit_and_see_the_result(
         length = sealed_bytes(poll.task.slots, signed) - 55
         assert (kept["state"], kept["report"]) == ("sent", length)
         named = ["pass"] if signed else []
-        assert sorted(kept["fields"]) == ["cardDigest", *named, "report", "state"]
+        always = ["cardDigest", "ends", "isSigned", *named]
+        assert sorted(kept["fields"]) == [*always, "report", "state"]
     assert (tmp_path / "question.png").stat().st_size > 10_000
     assert (tmp_path / "result.png").stat().st_size > 10_000
 

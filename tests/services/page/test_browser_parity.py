@@ -191,6 +191,29 @@ def test_a_page_that_stays_open_erases_what_is_over(browser: str, poll: Poll) ->
     assert after == ["marks of a report without an answer", None]
 
 
+def test_a_page_over_the_end_of_a_window_promises_no_longer_that_the_same_is_sent(
+    browser: str, poll: Poll
+) -> None:
+    """It said so until it was loaded again, and the button then drew a new answer."""
+    link, invitation = poll.invite()
+    code = f"""
+        const own = window.fetch;
+        window.fetch = (url, fields) => url.includes("/reports/")
+          ? Promise.resolve(new Response("", {{ status: 404 }})) : own(url, fields);
+        await answer({invitation!r});
+        $("invitation").dispatchEvent(new Event("change"));
+        await until(() => $("status").textContent.startsWith("An answer"));
+        const said = [$("status").textContent];
+        const now = Date.now;
+        Date.now = () => now() + 3 * 86400e3;
+        await until(() => $("status").textContent !== said[0]);
+        return [...said, $("status").textContent];
+        """
+    said = evaluated(browser, link, SHOWN + code)
+    assert "sending again sends the same report" in said[0]
+    assert "what you send now is a new answer" in said[1]
+
+
 def test_a_link_that_lost_its_end_is_mended_by_hand(browser: str, poll: Poll) -> None:
     link, invitation = poll.invite()
     pass_ = link.partition("#")[2]

@@ -140,7 +140,7 @@ def test_the_commands_of_the_guide(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     commands = [shlex.split(line) for line in blocks.splitlines()]
     assert [command[1] for command in commands if command[0] == "smoothdp"] == [
         *["task"] * 7,
-        *["serve"] * 2,
+        *["serve"] * 3,
         "results",
     ]
     apps = []
@@ -172,7 +172,7 @@ def test_the_commands_of_the_guide(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     published = tmp_path / "tea-shuffler" / "published"
     assert published.stat().st_mode & 0o777 == 0o700
     name = read_task(tmp_path / "tea").task_id.hex()
-    with on_loopback(apps[1]) as url:
+    with on_loopback(apps[2]) as url:
         address = f"{url}/poll/{name}"
         about = httpx.get(address + "/about").json()
         assert about == {"question": "Tea?", "one_host": False}

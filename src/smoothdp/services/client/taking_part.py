@@ -101,7 +101,7 @@ who runs the analyser.
         raise InvalidParameter(
             expected="addresses of the shuffler and the issuer, which differ",
             got="one for both",
-            remedy="Check shuffler= and issuer=: who has both secrets of people breaks the promise",
+            remedy="Check both: who has both secrets of people breaks the promise",
         )
     with ExitStack() as stack:
         to_shuffler = stack.enter_context(connect(shuffler))

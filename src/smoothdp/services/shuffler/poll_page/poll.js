@@ -49,6 +49,8 @@
   var MOST_SHORT = 1 << 16;
   var MOST_RESULTS = 1 << 26;
   var SILENT_SECONDS = 30;
+  var WHOLE_SECONDS = 60;
+  var BYTES_A_SECOND = 1 << 16;
   var TOO_LONG = "A service answered with more than anything that is meant, and was not heard out. Check the address of this page; if that is right, tell who runs the services.";
   var NO_DOCUMENT = "A service answered with something that this page does not understand. Load this page again; if that does not help, tell who runs the services.";
   var Lost = class extends Error {
@@ -65,6 +67,8 @@
   var own = (url, fields) => fetch(url, fields);
   async function ask(url, fields, { fetcher = own, most = MOST_SHORT } = {}) {
     const stop = new AbortController();
+    const whole = WHOLE_SECONDS + (most + (fields?.body?.length ?? 0)) / BYTES_A_SECOND;
+    const end = setTimeout(() => stop.abort(), 1e3 * whole);
     let timer;
     const silence = new Promise((_, reject) => {
       stop.signal.addEventListener("abort", () => reject(new Lost()));
@@ -85,6 +89,7 @@
       throw error;
     } finally {
       clearTimeout(timer);
+      clearTimeout(end);
     }
   }
   async function bytesOf(answer, most = MOST_ANSWER, inTime = (made) => made) {
@@ -3538,7 +3543,7 @@
   });
   var CLOCK_SECONDS = 300;
   var FORMAT = 2;
-  async function readTask(encoded, taskId) {
+  async function readTask(encoded, taskId, { origin } = globalThis.location ?? {}) {
     if (toHex(await sha256(new Uint8Array(encoded))) !== taskId) {
       throw new Error("The terms of this poll are not those of its name.");
     }
@@ -3548,6 +3553,11 @@
     }
     if (!isSound(task)) {
       throw new Error("The terms of this poll are not sound: nothing was sent. Tell who gave you the link.");
+    }
+    if (task.issuer && new URL(task.issuer.url).origin === origin) {
+      throw new Error(
+        "Both services of this poll have one address: nothing was sent. Who has pass and invitation of everybody breaks the promise. Tell who gave you the link."
+      );
     }
     return task;
   }
@@ -3825,6 +3835,7 @@
     keepDestroyed: () => keepDestroyed,
     keepEnd: () => keepEnd,
     keepMarks: () => keepMarks,
+    keepPass: () => keepPass,
     keepReport: () => keepReport,
     keepSent: () => keepSent,
     liveBefore: () => liveBefore,
@@ -3903,7 +3914,11 @@
   }
   var find = (place) => inStore((rows) => request(rows.get(keyOf(place))));
   var inWindow = (place) => inStore(async (rows) => (await ofWindow(rows, place)).map(([, row]) => row));
-  var isOf = ({ who, pass }, [key, row]) => key[2] === who || Boolean(pass && row.pass === pass);
+  var passesOf = ({ pass }) => pass ? [pass].flat() : [];
+  function isOf({ who, pass }, [key, row]) {
+    const passes = passesOf(row);
+    return key[2] === who || Boolean(pass && (!passes.length || passes.includes(pass)));
+  }
   async function counted(rows, place) {
     const found = await entries(rows, allBefore(place.taskId, WINDOWS));
     const own2 = found.filter((one) => isOf(place, one) && COUNTED.includes(one[1].state));
@@ -3937,22 +3952,33 @@
   async function changed(rows, key, before, made) {
     const row = await request(rows.get(key));
     if (row?.state !== before) return;
-    const { cardDigest, pass } = row;
-    await request(rows.put({ cardDigest, ...pass && { pass }, ...made(row) }, key));
+    const { cardDigest, pass, ends, isSigned: isSigned2 } = row;
+    const kept = Object.entries({ cardDigest, pass, ends, isSigned: isSigned2 }).filter(([, one]) => one !== void 0);
+    await request(rows.put({ ...Object.fromEntries(kept), ...made(row) }, key));
   }
   var change = (place, before, made) => inStore((rows) => changed(rows, keyOf(place), before, () => made));
+  var keepPass = (place, most) => inStore(async (rows) => {
+    const row = await request(rows.get(keyOf(place)));
+    const passes = row && passesOf(row);
+    if (!place.pass || !passes || passes.includes(place.pass)) return;
+    if ((await counted(rows, place)).length >= most) throw new Refused(SPENT);
+    const pass = passes.length ? [...passes, place.pass] : place.pass;
+    await request(rows.put({ ...row, pass }, keyOf(place)));
+  });
   var keepReport = (place, report) => change(place, DRAWN, { state: FINAL, report });
   var keepEnd = (place) => change(place, DRAWN, { state: ENDED });
   var keepSent = (place) => inStore(async (rows) => {
-    const { report } = await request(rows.get(keyOf(place))) ?? {};
-    if (!report) return;
+    const own2 = await request(rows.get(keyOf(place))) ?? {};
+    const [what, state] = own2.report ? ["report", SENT] : ["marks", ANSWERED];
     for (const [key, row] of await ofWindow(rows, place)) {
-      if (row.report && compare(row.report, report) === 0) {
-        await request(rows.put({ ...row, state: SENT }, key));
+      if (isUnanswered(row) && own2[what] && row[what] && same(row[what], own2[what])) {
+        await request(rows.put({ ...row, state }, key));
       }
     }
   });
-  var liveBefore = (taskId, window) => inStore(async (rows) => (await entries(rows, allBefore(taskId, window))).filter(([, { state }]) => [DRAWN, FINAL, SENT].includes(state)));
+  var liveBefore = (taskId, window, seconds) => inStore(async (rows) => (await entries(rows, IDBKeyRange.bound([""], ["￿"], false, true))).filter(
+    ([[task, at], { state, ends }]) => [DRAWN, FINAL, SENT].includes(state) && (task === taskId ? at < window : ends <= seconds)
+  ));
   async function keepMarks([taskId, window, who], marks) {
     const place = { taskId, window, who };
     if (marks.length === 0) {
@@ -4133,7 +4159,7 @@
   // src/client/client.js
   var SEED_BYTES = 32;
   var CLOCK = "That time is not the present one by the clock of this device. Nothing was sent. Set the clock right, or load this page again.";
-  var GONE = "What was kept of this answer is not there any more: its time is over by the clock of this device, or the storage of this page was cleared. Nothing was sent now.";
+  var GONE = "What was kept of this answer is not there any more: its time is over by the clock of this device, or the storage of this page was cleared. Nothing more is sent.";
   async function takePart({ task, place, datum, signed, seconds, adopt = false }) {
     const most = paidWindows(task);
     const earlier = await keep(place, null, { adopt, most });
@@ -4143,7 +4169,9 @@
     const card = await checkCard(signed, { task, taskId, window });
     const slots = await sealSlots(randomize(task, datum), card);
     const row = isSignedTask(task) ? { state: DRAWN, slots: concat(...slots), seed: randomBytes(SEED_BYTES) } : { state: FINAL, report: encodeReport(card.digest, slots, []) };
-    const fresh = { row: { cardDigest: card.digest, ...row }, signed };
+    const ends = (window + 1) * task.window_seconds + task.grace_seconds;
+    const kept = { cardDigest: card.digest, ends, isSigned: isSignedTask(task), ...row };
+    const fresh = { row: kept, signed };
     return keep(place, fresh, { adopt, most });
   }
   var request2 = (poll, row) => orEnd(poll.place, async () => tokenRequest(await drawn(poll, row)));
@@ -4160,8 +4188,8 @@
   }
   async function settle({ task, taskId, seconds }) {
     const live = firstLive(task, seconds);
-    for (const [key, row] of await liveBefore(taskId, live)) {
-      await keepMarks(key, await ownMarks(row, isSignedTask(task)));
+    for (const [key, row] of await liveBefore(taskId, live, seconds)) {
+      await keepMarks(key, await ownMarks(row, row.isSigned ?? isSignedTask(task)));
     }
     await forgetCards(taskId, live);
   }
@@ -4240,6 +4268,7 @@
     const kept = row.cardDigest;
     if (!same(cardDigest, kept) || !same(header.cardDigest, kept)) return STANDING.OTHER_CARD;
     if (!same(marksHash, header.marksHash)) return STANDING.DENIED;
+    if (row.state === DESTROYED) return STANDING.DESTROYED;
     if (!marksFile) throw new Error(NO_MARKS);
     let file;
     try {
@@ -4250,7 +4279,6 @@
     if (!same(await sha256(marksFile), header.marksHash) || !same(file.cardDigest, kept)) {
       throw new Error(NOT_GOOD);
     }
-    if (row.state === DESTROYED) return STANDING.DESTROYED;
     const found = own2.filter((mark) => holds(file.marks, mark)).length;
     if (found === own2.length) return STANDING.INCLUDED;
     if (found) return STANDING.IN_PART;
@@ -4273,6 +4301,7 @@
   var submit_exports = {};
   __export(submit_exports, {
     CARDS: () => CARDS2,
+    EXCHANGED: () => EXCHANGED,
     ISSUER: () => ISSUER,
     OVER: () => OVER,
     REFUSED: () => REFUSED,
@@ -4297,6 +4326,7 @@
     425: CLOCK2,
     429: `The issuer has answered this request six times. ${NEXT}`
   };
+  var EXCHANGED = ". If what you typed there was a pass, the second service's side has it now: do not use it, and ask who runs the shuffler for another one";
   var SHUFFLER = {
     401: "Ask who runs the shuffler for a pass of this task",
     403: "The shuffler does not take the tokens: tell who runs the analyser and the shuffler",
@@ -4333,7 +4363,7 @@
     const issuer = task.issuer?.url.replace(/\/$/, "") ?? "";
     const adopt = !isSignedTask(task) && !anotherPerson;
     await settle({ task, taskId, seconds: seconds() });
-    const report = { taskId, pass, sending };
+    const report = { task, taskId, pass, sending };
     const late = { ...place, window: window - 1 };
     const before = await keep(late, null);
     if (before?.state === FINAL) {
@@ -4349,7 +4379,7 @@
     if (kept.state === DRAWN) {
       try {
         const body = await request2(poll, kept);
-        const answer = await untilAnswered(200, ISSUER, sending, () => [`${issuer}/v2/tokens/${taskId}/${window}`, posted(body, invitation, "token-requests")]);
+        const answer = await untilAnswered(200, { ...ISSUER, 401: ISSUER[401] + EXCHANGED }, sending, () => [`${issuer}/v2/tokens/${taskId}/${window}`, posted(body, invitation, "token-requests")]);
         await finish(poll, kept, answer);
       } catch (error) {
         const row = await find(place);
@@ -4370,11 +4400,13 @@
     if (windows.length < paidWindows(task)) return;
     for (const window of windows) {
       const path = `/v2/tasks/${place.taskId}/marks/${window}`;
-      const answer = await ask(path, { method: "HEAD" }, { fetcher }).catch(() => ({}));
+      const answer = await ask(path, { method: "HEAD" }, { fetcher }).catch((error) => error);
+      if (answer instanceof Lost) return;
       if (answer.status === GONE2) await keepDestroyed({ ...place, window });
     }
   }
-  async function handIn({ taskId, pass, place, sending }) {
+  async function handIn({ task, taskId, pass, place, sending }) {
+    await keepPass(place, paidWindows(task));
     await untilAnswered(202, SHUFFLER, sending, async () => {
       const body = await sealedReport({ place });
       return [`/v2/reports/${taskId}/${place.window}`, posted(body, pass, "sealed-report")];
@@ -4631,7 +4663,7 @@
     $("pass-row").hidden = isSecret($("pass").value);
     $("invitation-row").hidden = !isSignedTask(task);
     $("invitation").required = isSignedTask(task);
-    const poll = { task, taskId, said: /* @__PURE__ */ new Map() };
+    const poll = { task, taskId, said: /* @__PURE__ */ new Map(), window: windowNow(task) };
     const own2 = isSignedTask(task) ? $("invitation") : $("pass");
     own2.addEventListener("change", () => sayWhatIsKept(poll).catch(() => {
     }));
@@ -4665,6 +4697,7 @@
     const nothing = isSignedTask(task) && !secrets().invitation ? "Nothing is sent before you press the button." : "Nothing has been sent yet.";
     const fresh = waiting ? WAITING : nothing;
     tell(kept ? said[kept.state] ?? OVER : fresh);
+    return kept;
   }
   function showChoices(task) {
     const choices = $("choices");
@@ -4722,7 +4755,17 @@
     await tidy(poll).catch(() => {
     });
     await update(poll);
+    await renew(poll).catch(() => {
+    });
     setTimeout(look, 1e3 * SECONDS_BETWEEN_LOOKS, poll);
+  }
+  async function renew(poll) {
+    const window = windowNow(poll.task);
+    if (poll.window === window || $("form").hidden || $("send").disabled) return;
+    poll.window = window;
+    if (!await sayWhatIsKept(poll)) {
+      tell("Another time of this poll has begun: what you send now is a new answer, for that time.");
+    }
   }
   async function update(poll) {
     try {
