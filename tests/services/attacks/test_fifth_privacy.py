@@ -166,7 +166,7 @@ def test_results_of_any_name_tell_of_a_ledger_that_lacks_them(
         (shown / file).write_bytes(signed)
         good, words = ledger()
         assert good == (window == 7)
-        assert ("1 signed results" if good else "such as 8") in words
+        assert ("signed results compared: 1" if good else "such as 8") in words
     monkeypatch.setattr(os, "access", lambda path, _: Path(path).name != "result.JSON")
     assert "no right to read" in ledger()[1]
 
