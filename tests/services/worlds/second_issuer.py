@@ -14,8 +14,6 @@ import secrets
 import struct
 import threading
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -23,22 +21,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from math import gcd
 
 from cryptography.hazmat.primitives.asymmetric import rsa
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-# RFC 9578, section 8.2.2: what stands before and after the modulus.
-BEFORE = bytes.fromhex(
-    "30820152303d06092a864886f70d01010a3030a00d300b0609608648016503040202a11a301806092a864886f70d"
-    "010108300b0609608648016503040202a2030201300382010f003082010a0282010100"
-)
-AFTER = bytes.fromhex("0203010001")
-
-
-def tag(use: str) -> bytes:
-    return b"esa/2 " + use.encode()
-
-
-class RefusedError(Exception):
-    """Status and word of a refusal, and the seconds of Retry-After."""
+from tests.services.worlds.second_party import AFTER, BEFORE, RefusedError, SecondParty, tag
 
 
 @dataclass
@@ -58,38 +43,16 @@ class Window:
         self.spki = BEFORE + self.key.public_numbers.n.to_bytes(256) + AFTER
 
 
-class SecondIssuer:
+class SecondIssuer(SecondParty):
     def __init__(
         self, task: bytes, own: dict[str, str], analyzer: str, now: Callable[[], float] = time.time
     ) -> None:
-        self.task, self.id, self.now = json.loads(task), hashlib.sha256(task).digest(), now
-        self.sign_key = Ed25519PrivateKey.from_private_bytes(bytes.fromhex(own["sign_key"]))
-        self.key, self.token = bytes.fromhex(own["invitation_key"]), own["analyzer_token"]
-        self.analyzer, self.windows, self.lock = analyzer, dict[int, Window](), threading.RLock()
-        self.m, self.length = int(self.task["slots"]), int(self.task["window_seconds"])
-        self.told, self.heard = float("nan"), float("-inf")
-
-    def call(self, method: str, path: str, body: bytes | None = None) -> tuple[int, bytes]:
-        request = urllib.request.Request(self.analyzer + path, data=body, method=method)
-        request.add_header("Authorization", f"Bearer {self.token}")
-        try:
-            with urllib.request.urlopen(request, timeout=60) as answer:
-                return answer.status, answer.read()
-        except urllib.error.HTTPError as error:
-            return error.code, error.read()
-
-    # Section 8, but for the clock that is set while the process runs.
-    def guard(self, close: float) -> str:
-        wall, age = self.now(), time.monotonic() - self.heard
-        if not 0 <= age <= 600 or not abs(wall - self.told - age) <= 60:
-            return "hold"
-        return "close" if min(wall, self.told + age) >= close else "open"
+        super().__init__(task, own, analyzer, now)
+        self.key = bytes.fromhex(own["invitation_key"])
+        self.windows, self.lock = dict[int, Window](), threading.RLock()
 
     def round(self) -> None:
-        document = json.dumps({"time": self.now()}).encode()
-        status, answer = self.call("POST", "/v2/clock", document)
-        if status == 200:
-            self.told, self.heard = float(json.loads(answer)["time"]), time.monotonic()
+        self.exchange_clocks()
         self.make_cards()
         for w, window in self.windows.items():
             if window.card and not window.served and self.guard((w + 1) * self.length) == "close":
@@ -128,7 +91,7 @@ class SecondIssuer:
 
     # Section 6.
     def give(self, w: int, secret: str, length: int, read: Callable[[], bytes]) -> bytes:
-        account, wanted = self.holder(secret), 259 * self.m
+        account, wanted = self.holder("invitation", self.key, secret), 259 * self.m
         if length != wanted:
             raise RefusedError(*((413, "long") if length > wanted else (400, "short")))
         begin, window = w * self.length, self.windows.get(w)
@@ -159,13 +122,6 @@ class SecondIssuer:
             window.issued[name] = (known, answers + 1)
             key = window.key
         return b"".join(self.sign(key, number) for number in numbers)
-
-    def holder(self, secret: str) -> bytes:
-        given = bytes.fromhex(secret) if len(secret) == 96 else bytes(48)
-        wanted = hmac.digest(self.key, tag("invitation") + self.id + given[:16], "sha256")
-        if not hmac.compare_digest(given[16:], wanted):
-            raise RefusedError(401, "unauthorized")
-        return given[:16]
 
     def sign(self, key: rsa.RSAPrivateNumbers, blinded: int) -> bytes:
         n, phi = key.public_numbers.n, (key.p - 1) * (key.q - 1)

@@ -14,8 +14,6 @@ import secrets
 import struct
 import threading
 import time
-import urllib.error
-import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -25,18 +23,13 @@ from random import SystemRandom
 
 from cryptography.exceptions import InvalidSignature, InvalidTag
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from cryptography.hazmat.primitives.hashes import SHA384
 
 from tests.services.formats.rfc9180 import open_sealed
+from tests.services.worlds.second_party import AFTER, BEFORE, RefusedError, SecondParty, tag
 
-# RFC 9578, section 8.2.2: what stands before and after the modulus.
-BEFORE = bytes.fromhex(
-    "30820152303d06092a864886f70d01010a3030a00d300b0609608648016503040202a11a301806092a864886f70d"
-    "010108300b0609608648016503040202a2030201300382010f003082010a0282010100"
-)
-AFTER = bytes.fromhex("0203010001")
 SUITE = struct.pack(">HHH", 0x0020, 1, 3)
 PART = 16_384
 CARD, MARKS, PROBLEM = "vnd.esa.card", "vnd.esa.marks", "problem+json"
@@ -46,16 +39,8 @@ def sha256(data: bytes) -> bytes:
     return hashlib.sha256(data).digest()
 
 
-def tag(use: str) -> bytes:
-    return b"esa/2 " + use.encode()
-
-
 def vec(data: bytes) -> bytes:
     return struct.pack(">H", len(data)) + data
-
-
-class RefusedError(Exception):
-    """Status and word of a refusal, and the seconds of Retry-After."""
 
 
 @dataclass
@@ -76,43 +61,21 @@ class Window:
         return sha256(self.card[:-128])
 
 
-class SecondShuffler:
+class SecondShuffler(SecondParty):
     def __init__(
         self, task: bytes, own: dict[str, str], analyzer: str, now: Callable[[], float] = time.time
     ) -> None:
-        self.encoded, self.task, self.id, self.now = task, json.loads(task), sha256(task), now
-        self.sign_key = Ed25519PrivateKey.from_private_bytes(bytes.fromhex(own["sign_key"]))
-        self.pass_key, self.token = bytes.fromhex(own["pass_key"]), own["analyzer_token"]
-        self.analyzer, self.windows, self.lock = analyzer, dict[int, Window](), threading.RLock()
-        self.q, self.m = int(self.task["proof"] == "slots"), int(self.task["slots"])
+        super().__init__(task, own, analyzer, now)
+        self.pass_key = bytes.fromhex(own["pass_key"])
+        self.windows, self.lock = dict[int, Window](), threading.RLock()
+        self.q = int(self.task["proof"] == "slots")
         self.record = 52 + 256 * self.q
-        self.length = int(self.task["window_seconds"])
-        self.told, self.heard = float("nan"), float("-inf")
-
-    def call(self, method: str, path: str, body: bytes | None = None) -> tuple[int, bytes]:
-        request = urllib.request.Request(self.analyzer + path, data=body, method=method)
-        request.add_header("Authorization", f"Bearer {self.token}")
-        try:
-            with urllib.request.urlopen(request, timeout=60) as answer:
-                return answer.status, answer.read()
-        except urllib.error.HTTPError as error:
-            return error.code, error.read()
-
-    # Section 8, but for the clock that is set while the process runs.
-    def guard(self, close: float) -> str:
-        wall, age = self.now(), time.monotonic() - self.heard
-        if not 0 <= age <= 600 or not abs(wall - self.told - age) <= 60:
-            return "hold"
-        return "close" if min(wall, self.told + age) >= close else "open"
 
     def close_of(self, w: int) -> int:
         return (w + 1) * self.length + int(self.task["grace_seconds"])
 
     def round(self) -> None:
-        document = json.dumps({"time": self.now()}).encode()
-        status, answer = self.call("POST", "/v2/clock", document)
-        if status == 200:
-            self.told, self.heard = float(json.loads(answer)["time"]), time.monotonic()
+        self.exchange_clocks()
         self.make_cards()
         for w, window in sorted(self.windows.items()):
             if window.card and window.state == "OPEN" and self.guard(self.close_of(w)) == "close":
@@ -160,7 +123,7 @@ class SecondShuffler:
 
     # Section 6.
     def take(self, w: int, secret: str, length: int, read: Callable[[], bytes]) -> None:
-        sender = self.holder(secret)
+        sender = self.holder("pass", self.pass_key, secret)
         wanted = 55 + 35 + self.m * self.record
         if length != wanted:
             raise RefusedError(*((413, "long") if length > wanted else (400, "malformed")))
@@ -201,13 +164,6 @@ class SecondShuffler:
             if any(other == known for other, _ in window.reports.values()):
                 raise RefusedError(409, "other-report")
             window.reports[name] = (known, records)
-
-    def holder(self, secret: str) -> bytes:
-        given = bytes.fromhex(secret) if len(secret) == 96 else bytes(48)
-        wanted = hmac.digest(self.pass_key, tag("pass") + self.id + given[:16], "sha256")
-        if not hmac.compare_digest(given[16:], wanted):
-            raise RefusedError(401, "unauthorized")
-        return given[:16]
 
     def opened(self, w: int, window: Window, body: bytes) -> bytes:
         header, gateway = bytes([w % 256]) + SUITE, window.gateway
