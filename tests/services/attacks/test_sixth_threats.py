@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import sqlite3
 from contextlib import closing
@@ -10,8 +11,15 @@ from typing import Any
 
 import pytest
 
+from smoothdp.errors import InvalidParameter
+from smoothdp.services import take_part
+from smoothdp.services.analyzer.analyzer_party import AnalyzerParty
+from smoothdp.services.check import check_party
+from smoothdp.services.formats.result import SignedResult
+from smoothdp.services.shuffler.sealing import seal_due
 from tests.services.storages import ONLY_SQLITE
-from tests.services.worlds.party_world import WINDOW, PartyWorld
+from tests.services.worlds.directories import party_directories
+from tests.services.worlds.party_world import HOUR, WINDOW, PartyWorld
 from tests.services.worlds.small_tasks import small_task
 
 pytestmark = ONLY_SQLITE
@@ -72,3 +80,97 @@ def test_a_charge_pays_for_one_batch(
     assert world.charged() == [WINDOW]
     assert world.keys[1].scopes() == []
     world.close()
+
+
+# ---- reports that nothing could seal, until the window itself is forgotten
+
+
+def test_reports_of_a_window_that_was_never_sealed_go_with_it(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Their rows stayed for ever, M slots beside each other, and nobody was told."""
+    world = PartyWorld(tmp_path, small_task(**OPEN_TASK))
+    world.open_window()
+    world.send_many(15)
+    rows = world.shuffler.storage.read("SELECT sender_tag, slots FROM pending")
+    with world.shuffler.storage.transaction() as change:
+        change.change(
+            "UPDATE pending SET slots = x'00' WHERE sender_tag = "
+            "(SELECT min(sender_tag) FROM pending)"
+        )
+    world.go_to((WINDOW + 1) * HOUR + 31 * 86_400)
+    for _ in range(2):
+        with contextlib.suppress(ValueError):
+            seal_due(world.shuffler)
+        world.shuffler.forget_old()
+    assert world.shuffler.storage.read("SELECT 1 FROM pending") == []
+    assert world.shuffler.cards.kept() == []
+    assert not any(bytes(part) in world.files() for row in rows for part in row)
+    assert caplog.text.count("the reports of window 1000 were dropped") == 1
+    world.close()
+
+
+# ---- what a folder of results hides: links, and links in a circle
+
+
+def test_results_behind_a_link_are_compared_too(tmp_path: Path) -> None:
+    """A folder that is a link, to the disk of an archive, was passed by: "compared: 1"."""
+    directory, results, archive = tmp_path / "party", tmp_path / "results", tmp_path / "archive"
+    directories = party_directories(directory)
+    party = AnalyzerParty.from_directory(directories.analyzer)
+    party.analyzer.ledger.charge(7)
+    for folder, window in ((results, 7), (archive / "2025", 8)):
+        folder.mkdir(parents=True)
+        document = {"task_id": party.task.task_id.hex(), "window": window}
+        signed = SignedResult.sign(document, party.analyzer.sign_key)
+        (folder / "kept").write_bytes(signed.encode())
+    party.close()
+
+    def ledger() -> tuple[bool, str]:
+        (found,) = (
+            one
+            for one in check_party(directories.analyzer, results=results)
+            if one.name == "ledger"
+        )
+        return found.good, found.says
+
+    assert ledger() == (True, "whole; windows charged: 1; signed results compared: 1")
+    (results / "old").symlink_to(archive)
+    (archive / "round").symlink_to(results)
+    good, says = ledger()
+    assert not good
+    assert "no charge of 1 windows that were released, such as 8" in says
+
+
+# ---- more spellings of one address
+
+
+@pytest.mark.parametrize(
+    ("shuffler", "issuer"),
+    [
+        ("https://203.0.113.5:8603", "https://[::ffff:203.0.113.5]:8603"),
+        ("https://203.0.113.5", "https://0xcb007105"),
+        ("https://203.0.113.5", "https://203.28933:443"),
+        ("http://127.0.0.1:8603", "https://127.1:8603"),
+        ("https://issuer.example", "https://cache.example"),
+    ],
+)
+def test_an_address_of_the_issuer_in_any_spelling_is_not_the_shufflers(
+    shuffler: str, issuer: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The system takes more forms of a number than Python's own reader; and the issuer that the
+    task names is one, whatever other address of it is given.
+    """
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    with pytest.raises(InvalidParameter, match="addresses of the shuffler and the issuer"):
+        take_part(
+            small_task(),
+            1,
+            shuffler=shuffler,
+            pass_secret="0a" * 48,
+            invitation="0b" * 48,
+            issuer=issuer,
+        )
+    assert list(tmp_path.iterdir()) == []
