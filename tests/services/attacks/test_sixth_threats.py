@@ -14,12 +14,15 @@ import pytest
 from smoothdp.errors import InvalidParameter
 from smoothdp.services import take_part
 from smoothdp.services.analyzer.analyzer_party import AnalyzerParty
+from smoothdp.services.analyzer.release import work
+from smoothdp.services.analyzer.window_cards import GATEWAY, ISSUER, key_scope
 from smoothdp.services.check import check_party
 from smoothdp.services.formats.result import SignedResult
 from smoothdp.services.shuffler.sealing import seal_due
+from smoothdp.services.wire.hybrid import PrivateKey
 from tests.services.storages import ONLY_SQLITE
 from tests.services.worlds.directories import party_directories
-from tests.services.worlds.party_world import HOUR, WINDOW, PartyWorld
+from tests.services.worlds.party_world import HOUR, WINDOW, PartyWorld, issuer_key
 from tests.services.worlds.small_tasks import small_task
 
 pytestmark = ONLY_SQLITE
@@ -174,3 +177,53 @@ def test_an_address_of_the_issuer_in_any_spelling_is_not_the_shufflers(
             issuer=issuer,
         )
     assert list(tmp_path.iterdir()) == []
+
+
+# ---- one card a window: an analyser whose database is older, or lost, and another gateway key
+
+
+@pytest.mark.parametrize("copy", [True, False])
+def test_no_window_gets_a_second_card_from_an_analyser_that_lost_its_database(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+    copy: bool,
+) -> None:
+    """The shuffler brought another gateway key, and had two cards of one window signed."""
+    (tmp_path / "world").mkdir()
+    world = PartyWorld(tmp_path / "world", small_task() if copy else small_task(**OPEN_TASK))
+    if copy:
+        world.analyzer.cards.put_key(ISSUER, WINDOW, issuer_key().public.spki)
+        copy_of(world.folder, tmp_path / "copy", "analyzer.sqlite")
+    world.open_window()
+    world.close()
+    for path in world.folder.glob("analyzer.sqlite*"):
+        path.unlink()
+    if copy:
+        restore(tmp_path / "copy", world.folder)
+    world._open()
+    other = PrivateKey.generate().public.to_bytes()
+    cards = world.analyzer.cards
+    for window in (WINDOW, WINDOW + 1):
+        assert cards.put_key(GATEWAY, window, other) == 201
+        if copy:
+            assert cards.put_key(ISSUER, window, issuer_key().public.spki) in (200, 201)
+    assert cards.shown(WINDOW) is None
+    assert cards.shown(WINDOW + 1) is not None
+    # What is left of the first one goes as of all windows without an end.
+    world.go_to((WINDOW + 3) * HOUR + 7 * 86_400)
+    for _ in range(2):
+        work(world.analyzer)
+    assert world.keys[1].scopes() == []
+    world.close()
+
+
+def test_a_card_that_was_not_shown_is_made_again(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+) -> None:
+    """A program that stops, or a full disk, between the key and the card costs no window."""
+    world = PartyWorld(tmp_path, small_task(**OPEN_TASK))
+    world.keys[1].seal(key_scope(world.task.task_id, WINDOW), b"of a card that is not there")
+    world.open_window()
+    assert world.analyzer.cards.inner_key(WINDOW) is not None
+    world.close()
