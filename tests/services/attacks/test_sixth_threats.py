@@ -11,13 +11,14 @@ from typing import Any
 
 import pytest
 
-from smoothdp.errors import InvalidParameter
+from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.services import take_part
 from smoothdp.services.analyzer.analyzer_party import AnalyzerParty
 from smoothdp.services.analyzer.release import work
 from smoothdp.services.analyzer.window_cards import GATEWAY, ISSUER, key_scope
 from smoothdp.services.check import check_party
 from smoothdp.services.formats.result import SignedResult
+from smoothdp.services.shuffler.ingest import Taken
 from smoothdp.services.shuffler.sealing import seal_due
 from smoothdp.services.wire.hybrid import PrivateKey
 from tests.services.storages import ONLY_SQLITE
@@ -226,4 +227,25 @@ def test_a_card_that_was_not_shown_is_made_again(
     world.keys[1].seal(key_scope(world.task.task_id, WINDOW), b"of a card that is not there")
     world.open_window()
     assert world.analyzer.cards.inner_key(WINDOW) is not None
+    world.close()
+
+
+def test_a_shuffler_that_lost_its_database_signs_no_second_card(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+) -> None:
+    """An analyser that takes a second gateway key had two cards of one window signed."""
+    world = PartyWorld(tmp_path, small_task(**OPEN_TASK))
+    world.open_window()
+    world.close()
+    # The analyser is the liar: it begins anew, its file of keys too.
+    for path in world.folder.iterdir():
+        if path.name.split(".")[0] != "gateway":
+            path.unlink()
+    world._open()
+    with pytest.raises(InvalidData, match="one whose card was lost here"):
+        world.open_window()
+    assert world.shuffler.cards.stored(WINDOW) is None
+    assert world.shuffler.takes(WINDOW) is Taken.UNKNOWN
+    world.open_window(WINDOW + 1)
     world.close()
