@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 import sqlite3
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,8 @@ from smoothdp.services.analyzer.release import work
 from smoothdp.services.analyzer.window_cards import GATEWAY, ISSUER, key_scope
 from smoothdp.services.check import check_party
 from smoothdp.services.formats.result import SignedResult
+from smoothdp.services.shuffler import shuffler_party
+from smoothdp.services.shuffler.delivery import Put
 from smoothdp.services.shuffler.ingest import Taken
 from smoothdp.services.shuffler.sealing import seal_due
 from smoothdp.services.wire.hybrid import PrivateKey
@@ -25,6 +27,7 @@ from tests.services.storages import ONLY_SQLITE
 from tests.services.worlds.directories import party_directories
 from tests.services.worlds.party_world import HOUR, WINDOW, PartyWorld, issuer_key
 from tests.services.worlds.small_tasks import small_task
+from tests.services.worlds.three_parties import Parties
 
 pytestmark = ONLY_SQLITE
 OPEN_TASK: dict[str, Any] = {"issuer": None, "proof": "none"}
@@ -249,3 +252,39 @@ def test_a_shuffler_that_lost_its_database_signs_no_second_card(
     assert world.shuffler.takes(WINDOW) is Taken.UNKNOWN
     world.open_window(WINDOW + 1)
     world.close()
+
+
+# ---- a batch that takes longer to hand over than the word of a clock lasts
+
+
+def test_a_long_delivery_does_not_hold_the_clocks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ten minutes into a large batch both services held: 503 to everybody until its end."""
+    held = []
+    with ExitStack() as stack:
+        parties = Parties(tmp_path, stack)
+        clocks = parties.shuffler.shuffler.clocks, parties.analyzer.analyzer.clocks
+        with parties.shuffler.shuffler.storage.transaction() as change:
+            change.change(
+                "INSERT INTO batch (batch_id, task_id, window, state, users, header) "
+                "VALUES (?, ?, ?, 'SEALED', 12, ?)",
+                (b"b" * 16, parties.task.task_id, WINDOW - 1, b"header"),
+            )
+            for part in range(10):
+                change.change(
+                    "INSERT INTO batch_part (batch_id, part, bytes) VALUES (?, ?, ?)",
+                    (b"b" * 16, part, b"part"),
+                )
+
+        def slow(*_: object) -> Put:
+            def put(path: str, body: bytes) -> int:  # noqa: ARG001
+                parties.now += 100.0
+                held.append([one.hold() for one in clocks])
+                return 201
+
+            return put
+
+        monkeypatch.setattr(shuffler_party, "putting", slow)
+        parties.shuffler.work(parties.url)
+    assert held == [[None, None]] * 11
