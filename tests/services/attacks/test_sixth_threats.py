@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
-from smoothdp.errors import InvalidData, InvalidParameter
+from smoothdp.errors import InvalidData, InvalidParameter, LedgerError
 from smoothdp.services import take_part
 from smoothdp.services.analyzer.analyzer_party import AnalyzerParty
 from smoothdp.services.analyzer.release import work
+from smoothdp.services.analyzer.task_ledger import TaskLedger
 from smoothdp.services.analyzer.window_cards import GATEWAY, ISSUER, key_scope
 from smoothdp.services.check import check_party
 from smoothdp.services.formats.result import SignedResult
@@ -87,6 +88,20 @@ def test_a_charge_pays_for_one_batch(
     assert world.charged() == [WINDOW]
     assert world.keys[1].scopes() == []
     world.close()
+
+
+def test_an_older_ledger_that_is_put_in_its_place_while_the_service_runs_takes_no_charge(
+    tmp_path: Path,
+) -> None:
+    """The last charge was not read back: a copy from before it paid for one window more."""
+    (tmp_path / "now").mkdir()
+    ledger = TaskLedger(tmp_path / "now", small_task())
+    ledger.charge(1)
+    copy_of(tmp_path / "now", tmp_path / "copy", ledger.path.name)
+    ledger.charge(2)
+    restore(tmp_path / "copy", tmp_path / "now")
+    with pytest.raises(LedgerError, match="entry 2 is not what was read before"):
+        ledger.charge(3)
 
 
 # ---- reports that nothing could seal, until the window itself is forgotten

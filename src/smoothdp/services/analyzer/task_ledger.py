@@ -110,6 +110,8 @@ class TaskLedger:
         if entry is None:
             result = WindowResult(self._task.task_id.hex(), window, name, self._task.guarantee)
             entry = self._ledger.charge(result)
+            # Read back: an older copy that is put in its place from now on lacks this one.
+            self.charged()
         elif entry.parameters.get("batch", "") != name:
             raise OtherBatch
         self.empty_log()
