@@ -264,18 +264,36 @@ def _ledger(directory: Path, results: Path | None) -> Condition:
 def _files(folder: Path) -> list[Path]:
     """Return all files of a folder, whatever they are called: collectors name their own.
 
+    Folders that it has links to are folders of it: an archive may be on another disk.
+
     Raises:
-        InvalidData: one that cannot be read may be the one that tells.
+        InvalidData: a file or folder that cannot be read may be the one that tells.
     """
-    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    seen: set[tuple[int, int]] = set()
+    files: list[Path] = []
+
+    def refused(error: OSError) -> None:
+        raise _unreadable(folder, error.filename) from None
+
+    for place, folders, names in os.walk(folder, onerror=refused, followlinks=True):
+        status = os.stat(place)
+        if (status.st_dev, status.st_ino) in seen:
+            folders.clear()
+            continue
+        seen.add((status.st_dev, status.st_ino))
+        files += [path for name in names if (path := Path(place, name)).is_file()]
     for path in files:
         if not os.access(path, os.R_OK):
-            raise InvalidData(
-                expected=f"results in {folder} that can be read",
-                got=f"no right to read {path}",
-                remedy="Give the right to read them, or copies of them",
-            )
-    return files
+            raise _unreadable(folder, path)
+    return sorted(files)
+
+
+def _unreadable(folder: Path, path: object) -> InvalidData:
+    return InvalidData(
+        expected=f"results in {folder} that can be read",
+        got=f"no right to read {path}",
+        remedy="Give the right to read them, or copies of them",
+    )
 
 
 def _revoked(directory: Path, role: _Role) -> Condition:

@@ -321,7 +321,7 @@ def test_a_damaged_ledger_keeps_no_key_of_a_window_that_was_refused(
         world.deliver()
         assert world.tell_served(accounts, window) == 201
 
-    def damaged(_: int) -> Any:
+    def damaged(_: int, **__: Any) -> Any:
         raise LedgerError(expected="a ledger", got="a damaged one", remedy="Restore it")
 
     monkeypatch.setattr(world.analyzer.ledger, "charge", damaged)

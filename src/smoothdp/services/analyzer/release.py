@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable
 from functools import partial
@@ -20,6 +21,7 @@ from smoothdp.services.analyzer.analyzer_tables import (
 from smoothdp.services.analyzer.counting import count_complete, erase_ciphertexts, tallies
 from smoothdp.services.analyzer.release_rule import Ruling, rule
 from smoothdp.services.analyzer.result_document import describe_batch
+from smoothdp.services.analyzer.task_ledger import OtherBatch
 from smoothdp.services.formats.batch import BatchHeader
 from smoothdp.services.formats.design.budget import KEY_SECONDS
 from smoothdp.services.formats.result import SignedResult
@@ -29,6 +31,10 @@ from smoothdp.services.store.storage import Transaction
 from smoothdp.services.wire.window_state import missing_state
 
 LAPSED = "nothing more came of this window in seven days"
+OTHER_BATCH = (
+    "the window was charged for another batch, whose result may be out: the analyser's database is "
+    "an older copy"
+)
 
 
 def work(analyzer: Analyzer) -> int:
@@ -108,7 +114,8 @@ def _release(analyzer: Analyzer, batch_id: bytes, window: int) -> bool:
             return False
         refused = ruling.reason
         if not refused:
-            refused = _publish(analyzer, change, window, document | evidence)
+            batch = hashlib.sha256(header.encode()).digest()
+            refused = _publish(analyzer, change, window, document | evidence, batch=batch)
         if refused:
             _end(change, batch_id, ruling.state or REFUSED, refused)
             said = _refusal(analyzer, window, ruling.state or REFUSED, refused) | evidence
@@ -148,16 +155,20 @@ def _evidence(header: BatchHeader, marks_hash: bytes, served: int | None) -> dic
     }
 
 
-def _publish(analyzer: Analyzer, change: Transaction, window: int, document: dict[str, Any]) -> str:
+def _publish(
+    analyzer: Analyzer, change: Transaction, window: int, document: dict[str, Any], *, batch: bytes
+) -> str:
     """Charge the ledger, then store the result; return why not, or an empty text.
 
     The charge is on disk before the transaction that publishes. If that is undone, the next
-    try finds the charge.
+    try finds the charge, of this batch alone: its header has the hashes of all that is in it.
     """
     try:
-        entry = analyzer.ledger.charge(window)
+        entry = analyzer.ledger.charge(window, batch=batch)
     except BudgetExceeded:
         return "the budget of the task is spent"
+    except OtherBatch:
+        return OTHER_BATCH
     analyzer.note_charges(window)
     analyzer.reach("release: between ledger and result")
     document["charged"] = analyzer.ledger.describe(entry)

@@ -42,10 +42,11 @@ class Budgeted(Protocol):
 
 @dataclass(frozen=True)
 class WindowResult:
-    """What a ledger is charged for: the result of one window of a task."""
+    """What a ledger is charged for: the result of one batch of one window of a task."""
 
     task_id: str
     window: int
+    batch: str
     guarantee: ApproxDP
 
     def describe(self) -> str:
@@ -53,12 +54,18 @@ class WindowResult:
         return f"window {self.window} of task {self.task_id[:16]}"
 
 
+class OtherBatch(Exception):
+    """A window was charged for another batch: a result of that one may be out."""
+
+
 class TaskLedger:
     """The ledger of one task, a file ``ledger-<start of the task id>.db`` in a directory.
 
     Its budget is the task's, by basic composition of windows. A charge is on disk before the
     result that it pays for, so a crash between the two leaves a charge without a result. When
-    the window is released again, that charge is found by its task and window, and stands.
+    the window is released again, that charge is found by its task and window, and stands for
+    the batch that it was made for: a database that is an older copy takes another one, and two
+    results of one window, of which one lacks a single person, show what that person sent.
     All charges are in the one file then, not in its log: a copy of it lacks none of them.
 
     Raises:
@@ -85,18 +92,28 @@ class TaskLedger:
         self._reading = threading.Lock()
         self.empty_log()
 
-    def charge(self, window: int) -> Entry:
-        """Return the charge of a window; charge now if there is none.
+    def charge(self, window: int, *, batch: bytes = b"") -> Entry:
+        """Return the charge of a window for a batch; charge now if there is none.
 
         Two calls at once could both charge: call it inside the transaction that publishes.
 
+        Args:
+            window: the window.
+            batch: what names the batch with all that is in it, such as a hash of its header.
+
         Raises:
             BudgetExceeded: the budget is spent; nothing is charged.
+            OtherBatch: the window was charged for another batch, or by a program that did not
+                say for which.
         """
-        entry = self.charged().get(window)
+        entry, name = self.charged().get(window), batch.hex()
         if entry is None:
-            result = WindowResult(self._task.task_id.hex(), window, self._task.guarantee)
+            result = WindowResult(self._task.task_id.hex(), window, name, self._task.guarantee)
             entry = self._ledger.charge(result)
+            # Read back: an older copy that is put in its place from now on lacks this one.
+            self.charged()
+        elif entry.parameters.get("batch", "") != name:
+            raise OtherBatch
         self.empty_log()
         return entry
 

@@ -15,6 +15,8 @@ from smoothdp.services.wire.hybrid import PrivateKey
 
 GATEWAY, ISSUER = "gateway", "spki"
 """The keys that others bring for a card: columns of its table."""
+_SHOWN = b"card "
+"""Of the names that are noted: a signature to a card of the window has left."""
 
 
 def key_scope(task_id: bytes, window: int) -> bytes:
@@ -27,8 +29,9 @@ class WindowCards:
 
     A card is made for windows that begin before now + max(2 windows, 24 h), while windows
     charged + cards open < windows that the budget pays. Its inner key is on disk before its
-    signature leaves; a second one is never made, even if the key is lost. Once the key is erased
-    nothing that was recorded opens (proofs/marks-and-erasure#4).
+    signature leaves; a second one is never made, even if the key or the database is lost: that
+    a signature left is noted beside the keys. Once the key is erased nothing that was recorded
+    opens (proofs/marks-and-erasure#4).
     """
 
     def __init__(
@@ -44,6 +47,9 @@ class WindowCards:
         self._storage, self._task, self._keys = storage, task, keys
         self._sign_key, self._ledger, self._clocks = sign_key, ledger, clocks
         self._shuffler_key = task.shuffler_key
+        self._shown: set[int] = set()
+        # Of a program before, which noted nothing: all that is known now.
+        self._keys.note(*(self._shown_name(window) for window in self._made()))
 
     # ---- what others bring -----------------------------------------------------------------
 
@@ -111,6 +117,7 @@ class WindowCards:
             return None
         if rows[0][1] is not None:
             return bytes(rows[0][1])
+        self._note_shown(window)
         return self._half_signed(bytes(rows[0][0]))
 
     # ---- what the analyser itself needs ------------------------------------------------------
@@ -184,16 +191,20 @@ class WindowCards:
         verdict = self._clocks.verdict(end + task.grace_seconds + KEY_SECONDS)
         return verdict is Verdict.CLOSE
 
-    def lost(self) -> list[int]:
-        """Return the windows that go on and have no private key any more: its file was lost."""
-        before = self._keys.scopes()
+    def _made(self) -> list[int]:
+        """Return the windows that go on and have a card."""
         rows = self._storage.read(
             "SELECT window FROM card WHERE task_id = ? AND state IN (?, ?)",
             (self._task.task_id, MADE, SIGNED),
         )
+        return [int(window) for (window,) in rows]
+
+    def lost(self) -> list[int]:
+        """Return the windows that go on and have no private key any more: its file was lost."""
+        before, made = self._keys.scopes(), self._made()
         # Ended, or made, meanwhile: the key was there before, or is there now.
         there = {*before, *self._keys.scopes()}
-        named = {int(window): key_scope(self._task.task_id, int(window)) for (window,) in rows}
+        named = {window: key_scope(self._task.task_id, window) for window in made}
         return [window for window, scope in named.items() if scope not in there]
 
     # ---- making ------------------------------------------------------------------------------
@@ -221,6 +232,9 @@ class WindowCards:
         )[0]
         if gateway is None or (spki is None and self._task.signed):
             return
+        if self._was_shown(window):
+            # The database was lost, or is an older copy: there is a signature to another card.
+            return
         inner = PrivateKey.generate()
         card = Card(
             task_id=self._task.task_id,
@@ -235,6 +249,20 @@ class WindowCards:
             "WHERE task_id = ? AND window = ?",
             (card.encode(), card.digest, sealed, MADE, *task_window),
         )
+
+    def _note_shown(self, window: int) -> None:
+        """Note beside the keys, which have no older copy, that a card of a window was signed."""
+        if not self._was_shown(window):
+            self._keys.note(self._shown_name(window))
+            self._shown.add(window)
+
+    def _was_shown(self, window: int) -> bool:
+        if window not in self._shown and self._shown_name(window) in self._keys.notes():
+            self._shown.add(window)
+        return window in self._shown
+
+    def _shown_name(self, window: int) -> bytes:
+        return _SHOWN + key_scope(self._task.task_id, window)
 
     def _half_signed(self, card: bytes) -> bytes:
         return card + sign_card(Card.decode(card), self._sign_key)

@@ -97,7 +97,9 @@ who runs the analyser.
             remedy="Give invitation=, from who runs the analyser" if asked else "Leave it out",
         )
     _require_secrets(pass_secret, invitation)
-    if task.issuer is not None and one_place(issuer or task.issuer.url, shuffler):
+    # The task's own issuer too: where another address is given, both lead to the issuer.
+    known = [] if task.issuer is None else [task.issuer.url, *([issuer] if issuer else [])]
+    if any(one_place(address, shuffler) for address in known):
         raise InvalidParameter(
             expected="addresses of the shuffler and the issuer, which differ",
             got="one for both",

@@ -164,6 +164,11 @@ class ClockGuard:
         with self._lock:
             self._heard = heard
 
+    def word_age(self) -> float:
+        """Return how many seconds ago the other party told its time; infinite if it has not."""
+        with self._lock:
+            return math.inf if self._heard is None else self._boot() - self._heard.boot
+
     def hold(self) -> Hold | None:
         """Return why nothing may be closed, destroyed or taken now, or None."""
         return self._look()[0]

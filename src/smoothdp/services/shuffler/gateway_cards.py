@@ -82,7 +82,11 @@ class GatewayCards:
         if (stored := self.stored(window)) is not None:
             if stored[: len(offered)] != offered:
                 raise _refused("the one card of the window", "a second one")
+            self._note_signed(window)
             return stored
+        if self._signed_name(window) in self._keys.notes():
+            # The database was lost, or is an older copy: there is a signature to another card.
+            raise _refused("a window without a card", "one whose card was lost here")
         signed = self._signed(offered, window)
         task_window = (self._task.task_id, window)
         with self._storage.transaction() as change:
@@ -97,7 +101,15 @@ class GatewayCards:
                 (*task_window, OPEN, new_secret()),
             )
         self._reach("card: signature stored")
+        self._note_signed(window)
         return signed
+
+    def _note_signed(self, window: int) -> None:
+        """Note beside the keys, which have no older copy, that a signature to a card leaves."""
+        self._keys.note(self._signed_name(window))
+
+    def _signed_name(self, window: int) -> bytes:
+        return b"card " + key_scope(self._task.task_id, window)
 
     def _signed(self, offered: bytes, window: int) -> bytes:
         """Return card and both signatures, if a client would accept it and the key is ours."""

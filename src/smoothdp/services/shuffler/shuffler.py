@@ -245,6 +245,8 @@ class Shuffler:
 
         Cards stay for ever, and that a window was destroyed: clients count it until they hear so.
         A batch that was not handed over goes too: the analyser has ended the window long before.
+        So do reports that nothing could seal, such as beside a damaged one: nothing else would
+        ever erase them.
         """
         task_id = self.task.task_id
         rows = self.storage.read(
@@ -257,6 +259,7 @@ class Shuffler:
                 continue
             with self.storage.transaction() as change:
                 dropped = _drop_batch(change, task_id, int(window))
+                unsealed = _drop_reports(change, task_id, int(window))
                 for table in ("counter", "marks"):
                     change.change(
                         f"DELETE FROM {table} WHERE task_id = ? AND window = ?", (task_id, window)
@@ -265,11 +268,19 @@ class Shuffler:
                     "DELETE FROM collecting WHERE task_id = ? AND window = ? AND state <> ?",
                     (task_id, window, EXPIRED),
                 )
+                if unsealed:
+                    # With the key that named their senders.
+                    for table in ("pending", "collecting"):
+                        change.rewrite(table)
+            days = KEPT_SECONDS // 86_400
             if dropped:
                 self.storage.forget()
-                days = KEPT_SECONDS // 86_400
                 why = f"the analyser had not taken it {days} days after the window"
                 said(LOG, f"the batch of window {window} was dropped: {why}", Cause.OTHER)
+            if unsealed:
+                self.storage.forget()
+                why = f"the window could not be sealed in {days} days"
+                said(LOG, f"the reports of window {window} were dropped: {why}", Cause.OTHER)
 
     def marks(self, window: int) -> bytes | None:
         """Return the marks file of a window that was sealed, or None."""
@@ -304,6 +315,11 @@ class Shuffler:
             (EXPIRED,),
         )
         return dict(zip(("pending", "batched", "shared", "expired"), rows[0], strict=True))
+
+
+def _drop_reports(change: Transaction, task_id: bytes, window: int) -> int:
+    """Delete the reports of a window that nothing sealed; return how many there were."""
+    return change.change("DELETE FROM pending WHERE task_id = ? AND window = ?", (task_id, window))
 
 
 def _drop_batch(change: Transaction, task_id: bytes, window: int) -> bool:

@@ -21,7 +21,7 @@ from smoothdp.services.formats.signing import SigningKey
 from smoothdp.services.formats.task import Task
 from smoothdp.services.operations.admin import Operations
 from smoothdp.services.operations.clock_guard import ClockGuard
-from smoothdp.services.operations.every import do_all, while_time
+from smoothdp.services.operations.every import BRINGING_SECONDS, do_all, while_time
 from smoothdp.services.operations.health import (
     Rounds,
     cards_condition,
@@ -123,9 +123,16 @@ class ShufflerParty:
             SmoothdpError, OSError: what went wrong first; all that it was not needed for is done.
         """
         with connect(analyzer_url, trust=trust) as http:
-            put = putting(http, self.analyzer_token)
+            clocks, offer = self.shuffler.clocks, putting(http, self.analyzer_token)
+
+            def put(path: str, body: bytes) -> int:
+                # A large batch takes longer than the word of a clock lasts, on both sides.
+                if clocks.word_age() > BRINGING_SECONDS:
+                    exchange_clocks(http, clocks, token=self.analyzer_token)
+                return offer(path, body)
+
             steps: tuple[Callable[[], object], ...] = (
-                lambda: exchange_clocks(http, self.shuffler.clocks, token=self.analyzer_token),
+                lambda: exchange_clocks(http, clocks, token=self.analyzer_token),
                 lambda: seal_due(self.shuffler),
                 lambda: deliver_batches(self.shuffler, put),
                 lambda: self._bring_keys(http),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import socket
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -218,8 +219,12 @@ def _place(url: str) -> tuple[str, int] | None:
         host, port = (parts.hostname or "").rstrip("."), parts.port
     except (AttributeError, TypeError, ValueError):
         return None
+    with suppress(OSError):
+        # The forms of before, such as 127.1 and 0x7f000001: the system takes them all.
+        host = socket.inet_ntoa(socket.inet_aton(host))
     with suppress(ValueError):
-        host = str(ipaddress.ip_address(host))
+        ip = ipaddress.ip_address(host)
+        host = str(getattr(ip, "ipv4_mapped", None) or ip)
     if host in ("127.0.0.1", "::1"):
         host = "localhost"
     return host, port or (443 if parts.scheme == "https" else 80)
