@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import io
+import json
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from smoothdp.services.client.outcomes import OutcomeStore
+from smoothdp.services.operations.logs import json_lines
+from smoothdp.services.shuffler.shuffler_tables import SHUFFLER_SCHEMA
+from smoothdp.services.store.revoked import Revoked, revoke
 from tests.services.delivery.test_clocks import HOUR, JUMP, PARTIES, USERS, WINDOW, OwnClocks
+from tests.services.storages import open_state
 
 
 def restart(parties: OwnClocks, party: str) -> None:
@@ -54,3 +61,30 @@ def test_a_party_that_starts_again_believes_no_clock_that_was_set(
     assert released == [(WINDOW,)]
     parties.running.close()
     store.close()
+
+
+@pytest.mark.parametrize("before_the_start", [True, False])
+def test_a_list_of_the_revoked_that_is_emptied_is_a_line_of_json_each_ten_minutes(
+    tmp_path: Path, before_the_start: bool, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Whether the service ran meanwhile or not; and a list that is no list is named too."""
+    path, task = tmp_path / "revoked", b"t" * 32
+    with closing(open_state(tmp_path, "shuffler", SHUFFLER_SCHEMA)) as storage:
+        revoke(path, [b"1" * 16, b"2" * 16])
+        revoked = Revoked(path, storage, task)
+        path.write_text(f"{(b'1' * 16).hex()}\n")
+        if before_the_start:
+            revoked = Revoked(path, storage, task)
+        assert capfd.readouterr() == ("", "")
+        with json_lines("shuffler", stream=(stream := io.StringIO())):
+            revoked.remember()
+            revoked.remember()
+            assert b"2" * 16 in revoked
+            path.write_text("not an id")
+            revoked.remember()
+        short, unread = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert short["event"] == "the list of the revoked is short"
+    assert "revoked lacks 1 ids" in short["says"]
+    assert unread["event"] == "the list of the revoked was not read"
+    assert str(path) in unread["says"]
+    assert capfd.readouterr() == ("", "")
