@@ -238,14 +238,14 @@ def cards_condition(in_hand: int, *, least: int = 1) -> Condition:
     """Whether there are cards for the windows to come, ``in_hand`` after the present one.
 
     >>> cards_condition(0).says
-    'cards for 0 windows to come, of 1 wanted: is every other party reachable?'
+    'cards for 0 windows to come, of 1 wanted: no party reachable, or no place in the budget?'
     """
     if in_hand < least:
         return Condition(
             "cards",
             False,
-            f"cards for {in_hand} windows to come, of {least} wanted: is every other party "
-            "reachable?",
+            f"cards for {in_hand} windows to come, of {least} wanted: no party reachable, "
+            "or no place in the budget?",
             Cause.CONNECTION,
         )
     return Condition("cards", True, f"for {in_hand} windows to come")
