@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
+import os
+import time
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from smoothdp.errors import InvalidData
 from smoothdp.services.client.outcomes import OutcomeStore
+from smoothdp.services.operations.health import Check, Condition, Health
 from smoothdp.services.operations.logs import json_lines
 from smoothdp.services.shuffler.shuffler_tables import SHUFFLER_SCHEMA
 from smoothdp.services.store.revoked import Revoked, revoke
+from smoothdp.services.store.storage import SqliteStorage, StorageUnreachable
 from tests.services.delivery.test_clocks import HOUR, JUMP, PARTIES, USERS, WINDOW, OwnClocks
 from tests.services.storages import open_state
 
@@ -88,3 +94,50 @@ def test_a_list_of_the_revoked_that_is_emptied_is_a_line_of_json_each_ten_minute
     assert unread["event"] == "the list of the revoked was not read"
     assert str(path) in unread["says"]
     assert capfd.readouterr() == ("", "")
+
+
+# ---- the words of a start that is not permitted, and of a database that does not answer
+
+
+def test_a_state_that_may_not_be_read_is_no_reason_for_another_path(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+) -> None:
+    """At another path the service would begin anew, with none of what was acknowledged."""
+    path, schema = tmp_path / "shuffler.sqlite", "CREATE TABLE IF NOT EXISTS box (item TEXT);"
+    SqliteStorage(path, schema).close()
+    path.chmod(0o000)
+    me = os.geteuid()
+    if me == 0:
+        os.seteuid(65534)
+    try:
+        with pytest.raises(InvalidData) as refused:
+            SqliteStorage(path, schema)
+    finally:
+        if me == 0:
+            os.seteuid(me)
+    assert "another path" not in str(refused.value)
+    assert "the state is here" in str(refused.value)
+
+
+def test_what_cannot_be_known_without_the_storage_is_not_named_beside_it() -> None:
+    """A database that hangs is no loss of keys: nobody is sent to look for a file that is there."""
+
+    def hangs() -> Condition:
+        time.sleep(0.3)
+        return Condition("keys", True, "there")
+
+    def breaks() -> Condition:
+        raise StorageUnreachable(expected="an answer", got="none", remedy="Wait")
+
+    full = Condition("disk", False, "1 % free")
+
+    def wrong(storage: Check) -> list[str]:
+        checks = {"storage": storage, "keys": hangs, "cards": breaks, "disk": lambda: full}
+        health = Health(checks, seconds=0.05)
+        found = asyncio.run(health.conditions())
+        health.close()
+        return [condition.name for condition in found if not condition.good]
+
+    assert wrong(hangs) == wrong(breaks) == ["storage", "disk"]
+    assert wrong(lambda: Condition("storage", True, "answers")) == ["keys", "cards", "disk"]
