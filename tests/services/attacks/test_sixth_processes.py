@@ -275,8 +275,9 @@ def test_processes_on_one_wrong_clock_that_are_killed_and_halted_count_each_once
     """All clocks jump alike while one is killed and another halted; people use the command."""
     parties = Processes(tmp_path, seed)
     for kind, role in (("pass", "shuffler"), ("invitation", "issuer")):
-        for person in range(PEOPLE):
-            (tmp_path / f"{kind}{person}").write_text(parties.said("task", "tokens", role))
+        secrets = parties.said("task", "tokens", role, "--count", str(PEOPLE)).split()
+        for person, secret in enumerate(secrets[:PEOPLE]):
+            (tmp_path / f"{kind}{person}").write_text(secret)
     try:
         for role in ("analyzer", "issuer", "shuffler"):
             parties.start(role)
@@ -289,8 +290,8 @@ def test_processes_on_one_wrong_clock_that_are_killed_and_halted_count_each_once
             threading.Thread(target=parties.submit, args=(person, end, accepted))
             for person in range(PEOPLE)
         ]
-        for person in people:
-            person.start()
+        for program in people:
+            program.start()
         time.sleep(parties.choice.uniform(2, 12))
         killed, halted = parties.choice.sample(PARTIES, 2)
         parties.step(parties.choice.choice((864_000, 3600, -3600)))
@@ -306,8 +307,8 @@ def test_processes_on_one_wrong_clock_that_are_killed_and_halted_count_each_once
         for role in PARTIES:
             parties.kill(role)
             parties.start(role)
-        for person in people:
-            person.join()
+        for program in people:
+            program.join()
         time.sleep(max(0.0, end + GRACE - time.time()))
         parties.until_ready()
         status, words = parties.call(
