@@ -337,7 +337,7 @@ def _peer(directory: Path, role: _Role | None, address: str, trust: Trust | None
             return Condition("peer", True, "it answers")
         # The clock call of a round: it shows the token, and tells both clocks.
         secrets, clocks = read_secret(directory / SECRETS_FILE, role.secrets), ClockGuard()
-        token, body = secrets["analyzer_token"], clock_body(clocks)
+        token, body = secrets["analyzer_token"], clock_body(clocks) or b""
         answer = ask(http, "POST", CLOCK_PATH, token=token, body=body)
     if answer.status == 401:
         return Condition(
@@ -346,6 +346,9 @@ def _peer(directory: Path, role: _Role | None, address: str, trust: Trust | None
             "it does not know this party's token: has it the callers.json of this task?",
             Cause.REFUSED,
         )
+    if answer.status == 503:
+        words = "it answers, but tells no time: was its clock set while it ran?"
+        return Condition("peer", False, words, Cause.CLOCK)
     if answer.status != 200:
         return Condition("peer", False, f"it answers {answer.status}", Cause.CONNECTION)
     hear_clock(answer.body, clocks)

@@ -78,8 +78,7 @@ def test_each_thing_that_is_wrong_is_named(tmp_path: Path) -> None:
         cards=lambda: cards_condition(0, least=2),
         delivery=lambda: delivery_condition(3601),
         storage=raises,
-        slow=sleeps,
-    )
+    ) | conditions(slow=sleeps)
     assert not any(condition.good for condition in found.values())
     assert {name: c.cause for name, c in found.items()} == {
         "disk": Cause.DISK,

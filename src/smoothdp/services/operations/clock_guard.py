@@ -145,8 +145,25 @@ class ClockGuard:
         self._lock = threading.Lock()
 
     def now(self) -> float:
-        """Return this machine's clock, seconds since 1970: what is told to the other party."""
+        """Return this machine's clock, seconds since 1970."""
         return self._wall()
+
+    def to_tell(self) -> float | None:
+        """Return what is told to the other party: this clock, or None once it was set.
+
+        A party that started after its clock was set wrong has seen nothing move. If both follow
+        one wrong source, only this silence keeps it from taking two wrong clocks for two.
+
+        >>> seconds = {"wall": 1000.0}
+        >>> clocks = ClockGuard(wall=lambda: seconds["wall"], boot=lambda: 5.0)
+        >>> clocks.to_tell()
+        1000.0
+        >>> seconds["wall"] += 172800
+        >>> clocks.to_tell() is None
+        True
+        """
+        hold, wall, _, _ = self._look()
+        return None if hold is Hold.MOVED else wall
 
     def heard(self, told: float) -> None:
         """Note the time that the other party has just told, seconds since 1970.

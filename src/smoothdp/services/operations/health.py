@@ -58,6 +58,10 @@ class Condition:
         return {"name": self.name, "good": self.good, "says": self.says}
 
 
+class _Unanswered(Condition):
+    """Of which nothing is known: no answer in time, or an error in its place."""
+
+
 Check: TypeAlias = Callable[[], Condition]
 """Asked in a thread; it may raise, or take its time."""
 
@@ -84,8 +88,17 @@ class Health:
         self._wrong: dict[str, Condition] = {}
 
     async def conditions(self) -> list[Condition]:
-        """Return all conditions, within the time that one may take."""
-        return list(await asyncio.gather(*(self._ask(name) for name in self._checks)))
+        """Return all conditions, within the time that one may take.
+
+        While the storage does not answer, what cannot be known without it is left out: lost keys
+        or cards would be looked for that are there.
+        """
+        found = await asyncio.gather(*(self._ask(name) for name in self._checks))
+        unknown = {condition.name for condition in found if isinstance(condition, _Unanswered)}
+        if "storage" in unknown:
+            unknown.remove("storage")
+            return [condition for condition in found if condition.name not in unknown]
+        return list(found)
 
     async def _ask(self, name: str) -> Condition:
         # One question at a time: threads that wait for a lock do not pile up.
@@ -97,11 +110,11 @@ class Health:
             return await asyncio.wait_for(asyncio.shield(answer), self._seconds)
         except TimeoutError:
             answer.add_done_callback(_retrieved)
-            return Condition(
+            return _Unanswered(
                 name, False, f"no answer within {self._seconds:g} seconds", Cause.LOCKED
             )
         except Exception as error:  # whatever a condition meets is what is wrong
-            return Condition(name, False, words_of(error), cause_of(error))
+            return _Unanswered(name, False, words_of(error), cause_of(error))
 
     async def watch(self, *, seconds: float = _WATCH_SECONDS) -> None:
         """Log what becomes wrong and what is right again, until cancelled."""
@@ -238,14 +251,14 @@ def cards_condition(in_hand: int, *, least: int = 1) -> Condition:
     """Whether there are cards for the windows to come, ``in_hand`` after the present one.
 
     >>> cards_condition(0).says
-    'cards for 0 windows to come, of 1 wanted: is every other party reachable?'
+    'cards for 0 windows to come, of 1 wanted: no party reachable, or no place in the budget?'
     """
     if in_hand < least:
         return Condition(
             "cards",
             False,
-            f"cards for {in_hand} windows to come, of {least} wanted: is every other party "
-            "reachable?",
+            f"cards for {in_hand} windows to come, of {least} wanted: no party reachable, "
+            "or no place in the budget?",
             Cause.CONNECTION,
         )
     return Condition("cards", True, f"for {in_hand} windows to come")

@@ -53,13 +53,9 @@ class Revoked:
         self._path, self._storage, self._task_id = path, storage, task_id
         self._lock = threading.Lock()
         self._seen = _version_of(path)
-        self._ids = ids_of(path)
-        before = self._stored()
-        lost = before - self._ids
-        if lost:
-            LOG.warning("%s lacks %d ids that count all the same: %s", path, len(lost), _AGAIN)
-        self._ids |= before
-        self.remember()
+        self._in_file = self._ids = ids_of(path)
+        self._ids |= self._stored()
+        self._keep()
 
     def __contains__(self, who: object) -> bool:
         with self._lock:
@@ -67,7 +63,16 @@ class Revoked:
             return who in self._ids
 
     def remember(self) -> None:
-        """Put the ids that count into the storage, and let those count that others put there."""
+        """Put the ids that count into the storage, and let those count that others put there.
+
+        In each round of work, where the log is; it says then if the file lacks some of them.
+        """
+        self._keep()
+        if lost := len(self._ids - self._in_file):
+            words = f"{self._path.name} lacks {lost} ids that count all the same: {_AGAIN}"
+            LOG.warning(words, extra={"event": "the list of the revoked is short", "says": words})
+
+    def _keep(self) -> None:
         if self._storage is None:
             return
         stored = self._stored()
@@ -88,10 +93,12 @@ class Revoked:
             return
         self._seen = version
         try:
-            self._ids |= ids_of(self._path)
+            self._in_file = ids_of(self._path)
+            self._ids |= self._in_file
         except InvalidData as error:
             # Half of a line, perhaps: nobody who was revoked is let in by it.
-            LOG.warning("%s", error)
+            event = {"event": "the list of the revoked was not read", "says": str(error)}
+            LOG.warning("%s", error, extra=event)
             self._seen = None
 
     def _stored(self) -> frozenset[bytes]:

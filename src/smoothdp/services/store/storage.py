@@ -6,8 +6,10 @@ Every change is one transaction that is on disk when it returns. The interface i
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
+import stat
 import threading
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
@@ -151,27 +153,43 @@ def make_private(path: Path) -> str:
         handle = os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600)
         os.fchmod(handle, 0o600)
     except OSError as error:
-        return "a link" if path.is_symlink() else f"{error.strerror}"
+        # A folder that shows nothing does not say either what is a link.
+        permitted = not isinstance(error, PermissionError)
+        return "a link" if permitted and path.is_symlink() else f"{error.strerror}"
     os.close(handle)
     return ""
 
 
-def _remedy(error: sqlite3.Error) -> str:
-    """Return what to do about a file that cannot be opened.
+def _remedy(path: Path, words: str) -> str:
+    """Return what to do about a file that cannot be opened, by the words of who refused.
 
     Where the state is there, another path would be another, empty one.
 
-    >>> _remedy(sqlite3.OperationalError("database or disk is full"))
+    >>> _remedy(Path("state.sqlite"), "database or disk is full")
     'Make room on the disk, and start again: nothing is lost'
     """
-    if "full" in str(error):
+    if "full" in words or words == os.strerror(errno.ENOSPC):
         return "Make room on the disk, and start again: nothing is lost"
-    if "locked" in str(error):
+    if "locked" in words:
         return "See which process holds it, end that, and start again"
-    if "I/O" in str(error):
+    if "I/O" in words:
         # What a full disk looks like too, where there is a log to be opened.
         return "Make room on the disk, see that it is sound, and start again: the state is here"
+    if "not a database" not in words and _is_state(path):
+        rights = "See that the service may read and write it, its folder and what lies beside it"
+        return f"{rights}, and start again: the state is here"
     return "Give another path, where the service may keep a file of its own"
+
+
+def _is_state(path: Path) -> bool:
+    """Whether a file with something in it is there, or may be: its folder shows nothing."""
+    try:
+        status = path.lstat()
+    except PermissionError:
+        return True
+    except OSError:
+        return False
+    return stat.S_ISREG(status.st_mode) and status.st_size > 0
 
 
 class SqliteStorage:
@@ -210,7 +228,7 @@ class SqliteStorage:
             raise InvalidData(
                 expected=f"a file of this service at {self.path}",
                 got=obstacle,
-                remedy="Give another path, where the service may keep a file of its own",
+                remedy=_remedy(self.path, obstacle),
             )
         self._lock, self._reading_lock = threading.RLock(), threading.RLock()
         self._connection = sqlite3.connect(
@@ -245,7 +263,7 @@ class SqliteStorage:
             raise InvalidData(
                 expected="a file of this service",
                 got=f"{self.path}: {error}",
-                remedy=_remedy(error),
+                remedy=_remedy(self.path, str(error)),
             ) from None
 
     @contextmanager

@@ -1,6 +1,7 @@
 """The clock call of esa/2: a party tells the analyser its time and hears the analyser's.
 
-POST /v2/clock, both ways ``{"time": seconds since 1970}``.
+POST /v2/clock, both ways ``{"time": seconds since 1970}``. Whose clock was set while it ran tells
+none: it sends nothing, or answers 503.
 """
 
 from __future__ import annotations
@@ -21,13 +22,20 @@ MOST_CLOCK_BYTES = 256
 def exchange_clocks(http: httpx.Client, clocks: ClockGuard, *, token: str) -> None:
     """Tell this machine's time to the analyser, and note what it tells.
 
+    A clock that was set is told to nobody: this party holds, and its condition "clock" says why.
+
     Raises:
         ServiceError: no answer, or no time in it; what was heard before still counts.
-        PutOff: the analyser does not know the token.
+        PutOff: the analyser does not know the token, or tells no time.
     """
-    answer = ask(http, "POST", CLOCK_PATH, token=token, body=clock_body(clocks))
+    body = clock_body(clocks)
+    if body is None:
+        return
+    answer = ask(http, "POST", CLOCK_PATH, token=token, body=body)
     if answer.status == 401:
         raise PutOff("the analyser answered 401 to the token of this party", Cause.REFUSED)
+    if answer.status == 503:
+        raise PutOff("the analyser tells no time: was its clock set while it ran?", Cause.CLOCK)
     if answer.status != 200:
         raise ServiceError(
             expected="the analyser's time",
@@ -37,13 +45,14 @@ def exchange_clocks(http: httpx.Client, clocks: ClockGuard, *, token: str) -> No
     hear_clock(answer.body, clocks)
 
 
-def clock_body(clocks: ClockGuard) -> bytes:
-    """Return what is told: this machine's time.
+def clock_body(clocks: ClockGuard) -> bytes | None:
+    """Return what is told: this machine's time, or None if its clock was set.
 
-    >>> clock_body(ClockGuard(wall=lambda: 1000.5))
+    >>> clock_body(ClockGuard(wall=lambda: 1000.5, boot=lambda: 5.0))
     b'{"time": 1000.5}'
     """
-    return json.dumps({"time": clocks.now()}).encode()
+    told = clocks.to_tell()
+    return None if told is None else json.dumps({"time": told}).encode()
 
 
 def hear_clock(body: bytes, clocks: ClockGuard) -> None:
