@@ -56,10 +56,9 @@ SIZES: list[tuple[int, Guarantee]] = [
     (2, PureDP("0.01")),
     (3, ZCDP("0.005")),
     (12, PureDP("0.1")),
-    (60, PureDP("0.3")),
     (60, TruncatedCDP("0.005", omega=10)),
-    (301, PureDP(1)),
 ]
+LARGER: list[tuple[int, Guarantee]] = [(60, PureDP("0.3")), (301, PureDP(1))]
 SHAPES: list[Any] = [
     stats.norm(40, 9),
     stats.bernoulli(0.5, loc=49.5),
@@ -90,9 +89,14 @@ def errors_told(found: Plan) -> list[float]:
 @pytest.mark.filterwarnings("ignore::smoothdp.errors.PrivacyWarning")
 @pytest.mark.parametrize("law", SHAPES, ids=label)
 @pytest.mark.parametrize("query", ASKED, ids=label)
-def test_no_error_is_larger_than_the_bounds(query: Query, law: Any) -> None:
+@pytest.mark.parametrize(
+    "sizes", [SIZES, pytest.param(LARGER, marks=pytest.mark.slow)], ids=["few", "more"]
+)
+def test_no_error_is_larger_than_the_bounds(
+    sizes: list[tuple[int, Guarantee]], query: Query, law: Any
+) -> None:
     """Whatever is assumed, and however little is promised."""
-    for n, guarantee in SIZES:
+    for n, guarantee in sizes:
         found = plan(query, guarantee=guarantee, n_records=n, assuming=law)
         told = errors_told(found)
         assert len(told) > 6
