@@ -29,9 +29,7 @@ def interval(
     )
 
 
-SLOWER = [
-    pytest.param(*case, marks=pytest.mark.slow) for case in ((120, 100, "2"), (150, 75, "1"))
-]
+SLOWER = [pytest.param(*case, marks=pytest.mark.slow) for case in ((120, 100, "2"), (150, 75, "1"))]
 
 
 @pytest.mark.parametrize(
