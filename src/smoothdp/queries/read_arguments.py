@@ -177,7 +177,7 @@ def _is_beyond_floats(bound: Fraction) -> bool:
 @lru_cache(maxsize=1024)
 def _is_nearly_rounder(bound: Fraction) -> bool:
     """Whether a float or a whole number is all but equal to a bound, and not equal."""
-    whole = math.floor(bound)
+    whole = Fraction(math.floor(bound))
     near = (*map(Fraction, float_bounds(bound)), whole, whole + 1)
     return any(0 < abs(bound - number) < _CLOSEST for number in near)
 
