@@ -162,7 +162,7 @@ def attack(seed: int, relation: Relation, depth: int) -> tuple[int, int]:
 
 @pytest.mark.parametrize("relation", ["replace_one", "add_remove"])
 @pytest.mark.parametrize(
-    "seed", [*range(5), *(pytest.param(s, marks=pytest.mark.slow) for s in range(5, 12))]
+    "seed", [0, 2, 3, 4, *(pytest.param(s, marks=pytest.mark.slow) for s in (1, *range(5, 12)))]
 )
 def test_no_composition_is_below_its_parts(seed: int, relation: Relation) -> None:
     made, failed = attack(seed, relation, depth=2)

@@ -31,9 +31,11 @@ REPLACING = "with_replacement"
         (WITHOUT, MODEL, 30, "0.2", "0.2"),
         (WITHOUT, MODEL, 30, "2", "1e-2"),
         (WITHOUT, THREE, 14, "1", "0.4"),
-        (REPLACING, MODEL, 12, "1", "0.3"),
+        (REPLACING, MODEL, 6, "1", "0.3"),
+        (REPLACING, MODEL, 6, "2", "0.1"),
+        pytest.param(REPLACING, MODEL, 12, "1", "0.3", marks=pytest.mark.slow),
         pytest.param(REPLACING, MODEL, 12, "0.2", "0.2", marks=pytest.mark.slow),
-        (REPLACING, MODEL, 12, "2", "5e-2"),
+        pytest.param(REPLACING, MODEL, 12, "2", "5e-2", marks=pytest.mark.slow),
         (REPLACING, THREE, 8, "1", "0.4"),
     ],
 )
@@ -53,13 +55,16 @@ def test_largest_sample_is_the_largest(
     assert design.n_lost == n - design.n_draws
 
 
-def test_deep_target_at_scale() -> None:
-    """The fewest lost ballots for delta = 1e-5000 among a million."""
-    design = sd.smoothed.largest_sample(MODEL, n_records=10**6, epsilon=1, delta="1e-5000")
-    log_target = -5000 * math.log(10)
+@pytest.mark.parametrize(
+    ("n", "digits"), [(10**4, 500), pytest.param(10**6, 5000, marks=pytest.mark.slow)]
+)
+def test_deep_target_at_scale(n: int, digits: int) -> None:
+    """The fewest lost ballots for a delta far below the floats, such as 1e-5000 of a million."""
+    design = sd.smoothed.largest_sample(MODEL, n_records=n, epsilon=1, delta=f"1e-{digits}")
+    log_target = -digits * math.log(10)
     assert design.smoothed.log_delta <= log_target
     assert design.is_largest
-    one_more = delta(MODEL, 10**6, design.n_draws + 1, "1", "without_replacement")
+    one_more = delta(MODEL, n, design.n_draws + 1, "1", "without_replacement")
     assert one_more > log_target
 
 

@@ -33,9 +33,14 @@ def gaussian(variance: Fraction) -> Weight:
 
 def stick(weight: Weight, far: int, epsilon: mp.mpf, reach: int) -> mp.mpf:
     """E_P (1 - e^(epsilon - L))_+, by summing every output."""
-    whole = mp.fsum(weight(z) for z in range(-reach - far, reach + far + 1))
-    gains = (weight(z - far) - mp.exp(epsilon) * weight(z) for z in range(-reach, reach + 1))
-    return mp.fsum(gain for gain in gains if gain > 0) / whole
+    growth = mp.exp(epsilon)
+    gains = (weight(z - far) - growth * weight(z) for z in range(-reach, reach + 1))
+    return mp.fsum(gain for gain in gains if gain > 0) / whole_weight(weight, reach + far)
+
+
+@cache
+def whole_weight(weight: Weight, reach: int) -> mp.mpf:
+    return mp.fsum(weight(z) for z in range(-reach, reach + 1))
 
 
 CASES = [

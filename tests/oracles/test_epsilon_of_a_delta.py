@@ -1,6 +1,6 @@
 """The epsilon of a delta: nine evaluations that are kept, one at each answer, and never too small.
 
-The truth is an exact table of delta(x), bisected here.
+The truth is an exact table of delta(x), on both sides of each answer.
 """
 
 from __future__ import annotations
@@ -46,14 +46,11 @@ def test_never_too_small_and_close(name: str, monkeypatch: pytest.MonkeyPatch) -
         found = result.epsilon(delta)
         # Nine knots and one, then one; a delta below the last knot takes a doubling more.
         assert len(seen) <= (11 if place == 0 else 2), seen
-        below, above = 0.0, 50.0
-        for _ in range(24):
-            middle = (below + above) / 2
-            (there,) = result.at_epsilons([middle])
-            below, above = (below, middle) if there.delta <= float(delta) else (middle, above)
-        (at_found,) = result.at_epsilons([found])
+        # delta falls with epsilon: the least one lies between one that misses and one that meets.
+        missing, meeting = (found - 1e-3) / 1.03, found / (1 - 1e-5)
+        below, at_found, above = result.at_epsilons([missing, found, meeting])
+        assert below.delta > float(delta) >= above.delta
         assert at_found.lower <= float(delta)
-        assert above * (1 - 1e-5) <= found <= above * 1.03 + 1e-3
 
 
 def test_shared_between_results(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 
 import pytest
 
@@ -61,17 +62,17 @@ def test_the_worst_data_are_found_among_all(flip: str, n_bits: int) -> None:
 
 def _delta(k: int, n_others: int, q: Fraction, n_bits: int, epsilon: Fraction) -> Fraction:
     """Return sum (P0 - e^epsilon P1)_+ with the polynomials of the totals; e^epsilon as a float."""
-    growth = Fraction(math.exp(epsilon))
+    growth, whole = math.exp(epsilon).as_integer_ratio()
     zero, one = _law(n_others - k + n_bits, k, q), _law(n_others - k, k + n_bits, q)
-    return sum(
-        (max(a - growth * b, Fraction(0)) for a, b in zip(zero, one, strict=True)), Fraction(0)
-    )
+    parts = (max(whole * a - growth * b, 0) for a, b in zip(zero, one, strict=True))
+    return Fraction(sum(parts), whole * q.denominator ** (n_others + n_bits))
 
 
-def _law(n_zeros: int, n_ones: int, q: Fraction) -> list[Fraction]:
-    law = [Fraction(1)]
-    for chance in [q] * n_zeros + [1 - q] * n_ones:
-        stay = [mass * (1 - chance) for mass in law] + [Fraction(0)]
-        move = [Fraction(0)] + [mass * chance for mass in law]
-        law = [a + b for a, b in zip(stay, move, strict=True)]
+@lru_cache
+def _law(n_zeros: int, n_ones: int, q: Fraction) -> list[int]:
+    """Return the chances of the totals, in units of one over the power of the denominator."""
+    hit, miss = q.numerator, q.denominator - q.numerator
+    law = [1]
+    for moves, stays in [(hit, miss)] * n_zeros + [(miss, hit)] * n_ones:
+        law = [stays * b + moves * a for a, b in zip([0, *law], [*law, 0], strict=True)]
     return law

@@ -45,12 +45,15 @@ def true_pairs(
 
     v = [*map(clamped, low.tolist()), a]
     u = [*map(clamped, high.tolist()), b]
-    best: dict[int, Fraction] = {}
-    for (p, x), (q, y) in itertools.product(enumerate(v), enumerate(u)):
+    # Differences and comparisons in whole units.
+    unit = math.lcm(*(x.denominator for x in (*v, *u)))
+    lows, highs = ([x.numerator * (unit // x.denominator) for x in side] for side in (v, u))
+    best: dict[int, int] = {}
+    for (p, x), (q, y) in itertools.product(enumerate(lows), enumerate(highs)):
         if most is None or p + q <= most:
             k = max(p + q - 1, 0)
-            best[k] = max(best.get(k, Fraction(0)), y - x)
-    return best
+            best[k] = max(best.get(k, 0), y - x)
+    return {k: Fraction(gap, unit) for k, gap in best.items()}
 
 
 def true_best(levels: dict[int, Fraction], rate: Fraction) -> tuple[int, Fraction]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from itertools import product
+from itertools import combinations_with_replacement, product
 from typing import Any
 
 import pytest
@@ -159,13 +159,14 @@ def test_the_step_is_a_power_of_two_of_floats(
 def test_the_step_is_far_below_the_noise_of_every_database(
     truncate: str, t: str, trim: int
 ) -> None:
-    """All databases of five values out of four: S is never below what the step assumes."""
+    """All databases of five values out of four, whose order tells nothing: S is never below
+    what the step assumes."""
     query = TrimmedMean(trim, bounds=(0, 3), truncate=truncate)
     noise = StudentT(3).calibrate(PureDP(20), smoothing=t)
     step = default_step(query, noise, 5)
     floor = min(
         query.smooth_sensitivity(list(data), smoothing=t)
-        for data in product((0.0, 1.0, 1.5, 3.0), repeat=5)
+        for data in combinations_with_replacement((0.0, 1.0, 1.5, 3.0), 5)
     )
     least_deviation = floor * noise.standard_deviation
     assert step <= least_deviation / 2**30

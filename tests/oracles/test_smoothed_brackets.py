@@ -60,7 +60,17 @@ def real(epsilon: str) -> Real:
 @pytest.mark.parametrize("place", range(4))
 @pytest.mark.parametrize(
     ("n", "vertices", "epsilon"),
-    [(40, ONE, "1"), (24, TWO, "0.1"), (20, CROSSING, "3"), (13, FOUR, "1"), (12, TIES, "0")],
+    [
+        (40, ONE, "1"),
+        (12, TWO, "0.1"),
+        (12, CROSSING, "3"),
+        (10, FOUR, "1"),
+        (12, TIES, "0"),
+        *(
+            pytest.param(*larger, marks=pytest.mark.slow)
+            for larger in ((24, TWO, "0.1"), (20, CROSSING, "3"), (13, FOUR, "1"))
+        ),
+    ],
 )
 def test_bracket_holds_every_composition(n: int, vertices: Any, place: int, epsilon: str) -> None:
     mechanism = mechanisms(n)[place]

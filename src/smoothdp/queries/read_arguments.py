@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from fractions import Fraction
+from functools import lru_cache
 from typing import TypeAlias, cast
 
 import numpy as np
@@ -152,24 +153,33 @@ def read_bounds(bounds: object) -> Bounds:
             if lower > upper
             else "Give an interval that is not a point",
         )
-    if max(abs(lower), abs(upper)) > LARGEST_FLOAT:
+    if _is_beyond_floats(lower) or _is_beyond_floats(upper):
         raise InvalidParameter(
             expected=f"bounds of magnitude at most {LARGEST_FLOAT:.3g}",
             got=f"bounds=({ends[0]}, {ends[1]})",
             remedy="Give tighter bounds",
         )
-    for bound in (lower, upper):
-        near = (*map(Fraction, float_bounds(bound)), Fraction(math.floor(bound)))
-        if upper - lower < _CLOSEST or any(
-            0 < abs(bound - number) < _CLOSEST for number in (*near, near[-1] + 1)
-        ):
-            raise InvalidParameter(
-                expected="bounds at least 1e-290 from each other, floats and whole numbers, or "
-                "such",
-                got=f"bounds=({ends[0]}, {ends[1]})",
-                remedy="Round the bounds to fewer digits",
-            )
+    if upper - lower < _CLOSEST or _is_nearly_rounder(lower) or _is_nearly_rounder(upper):
+        raise InvalidParameter(
+            expected="bounds at least 1e-290 from each other, floats and whole numbers, or such",
+            got=f"bounds=({ends[0]}, {ends[1]})",
+            remedy="Round the bounds to fewer digits",
+        )
     return lower, upper
+
+
+# A table of many groups reads the same bounds for each of them.
+@lru_cache(maxsize=1024)
+def _is_beyond_floats(bound: Fraction) -> bool:
+    return abs(bound) > LARGEST_FLOAT
+
+
+@lru_cache(maxsize=1024)
+def _is_nearly_rounder(bound: Fraction) -> bool:
+    """Whether a float or a whole number is all but equal to a bound, and not equal."""
+    whole = Fraction(math.floor(bound))
+    near = (*map(Fraction, float_bounds(bound)), whole, whole + 1)
+    return any(0 < abs(bound - number) < _CLOSEST for number in near)
 
 
 def read_smoothing(smoothing: Parameter) -> Fraction:
