@@ -20,7 +20,7 @@ from smoothdp.services.formats.secrets import Secret
 from smoothdp.services.formats.signing import SigningKey
 from smoothdp.services.formats.task import Task
 from smoothdp.services.operations.admin import Operations
-from smoothdp.services.operations.clock_guard import ClockGuard
+from smoothdp.services.operations.clock_guard import ClockGuard, Verdict
 from smoothdp.services.operations.every import BRINGING_SECONDS, do_all, while_time
 from smoothdp.services.operations.health import (
     Rounds,
@@ -210,10 +210,11 @@ class ShufflerParty:
 
         The analyser knows for how many windows the budget pays: at the first that it does not
         pay for the round ends. It counts cards: while the issuer is away there are none, and
-        keys are made for all windows ahead, for a minute in a round.
+        keys are made for all windows ahead, for a minute in a round. Before these come the cards
+        of windows that are over, which it never got: it takes no batch without.
         """
         problem: Exception | None = None
-        for window in while_time(self._coming_windows()):
+        for window in while_time([*self._late_windows(), *self._coming_windows()]):
             try:
                 if not self._bring_key(http, window):
                     break
@@ -250,6 +251,18 @@ class ShufflerParty:
             raise _refused(f"the card of window {window}", answer)
         cards.given(window)
         return True
+
+    def _late_windows(self) -> list[int]:
+        """Return the windows that are over, and whose card the analyser lacks but may still take.
+
+        Without an issuer people have it from here, and have sent reports, also if the analyser
+        was away from then on.
+        """
+        late = self.shuffler.cards.not_given(before=self._coming_windows().start)
+        wanted = (self.shuffler.verdict(window, after=KEY_SECONDS) for window in late)
+        return [
+            window for window, verdict in zip(late, wanted, strict=True) if verdict is Verdict.OPEN
+        ]
 
     def _coming_windows(self) -> range:
         now, length = self.shuffler.clocks.now(), self.task.window_seconds
