@@ -135,7 +135,8 @@ class ShufflerParty:
                 lambda: exchange_clocks(http, clocks, token=self.analyzer_token),
                 lambda: seal_due(self.shuffler),
                 lambda: deliver_batches(self.shuffler, put),
-                lambda: self._bring_keys(http),
+                lambda: self._bring_keys(http, self._coming_windows()),
+                lambda: self._bring_keys(http, self._late_windows()),
                 self.shuffler.forget_old,
                 self.revoked.remember,
             )
@@ -205,16 +206,15 @@ class ShufflerParty:
         self.shuffler.storage.close()
         self.keys.close()
 
-    def _bring_keys(self, http: httpx.Client) -> None:
-        """Bring the gateway keys of coming windows, the nearest first, and sign their cards.
+    def _bring_keys(self, http: httpx.Client, windows: Sequence[int]) -> None:
+        """Bring the gateway keys of windows, the nearest first, and sign their cards.
 
         The analyser knows for how many windows the budget pays: at the first that it does not
         pay for the round ends. It counts cards: while the issuer is away there are none, and
-        keys are made for all windows ahead, for a minute in a round. Before these come the cards
-        of windows that are over, which it never got: it takes no batch without.
+        keys are made for all windows ahead, for a minute in a round.
         """
         problem: Exception | None = None
-        for window in while_time([*self._late_windows(), *self._coming_windows()]):
+        for window in while_time(windows):
             try:
                 if not self._bring_key(http, window):
                     break
@@ -255,8 +255,8 @@ class ShufflerParty:
     def _late_windows(self) -> list[int]:
         """Return the windows that are over, and whose card the analyser lacks but may still take.
 
-        Without an issuer people have it from here, and have sent reports, also if the analyser
-        was away from then on.
+        It takes no batch without. Where there is no issuer people have the card from here, and
+        have sent reports, also if the analyser was away from then on.
         """
         late = self.shuffler.cards.not_given(before=self._coming_windows().start)
         wanted = (self.shuffler.verdict(window, after=KEY_SECONDS) for window in late)
