@@ -14,16 +14,15 @@ from smoothdp.services.analyzer.analyzer import Analyzer
 from smoothdp.services.analyzer.analyzer_party import AnalyzerParty
 from smoothdp.services.analyzer.analyzer_tables import ANALYZER_SCHEMA
 from smoothdp.services.analyzer.release import end_lapsed, read_result
+from smoothdp.services.formats import slots
 from smoothdp.services.formats.card import Card, SignedCard
 from smoothdp.services.formats.report import Report, seal_report
-from smoothdp.services.formats.slots import seal_slots
 from smoothdp.services.operations.clock_guard import ClockGuard
-from smoothdp.services.shuffler import shuffler_party
 from smoothdp.services.shuffler.ingest import Taken
 from smoothdp.services.shuffler.shuffler_party import ShufflerParty, issue_passes
 from smoothdp.services.store.erasable_keys import ErasableKeys
 from smoothdp.services.store.storage import SqliteStorage
-from smoothdp.services.wire.calls import Answer
+from smoothdp.services.wire import calls
 from smoothdp.services.wire.hybrid import PrivateKey
 from smoothdp.services.wire.running import on_loopback
 from tests.services.storages import ONLY_SQLITE
@@ -53,7 +52,7 @@ def test_a_worker_that_counts_while_another_ends_the_window_leaves_no_tally(
         ledgers=tmp_path,
         clocks=world.clocks[1],
     )
-    opening, ended = counting.open_slot, []
+    ended: list[int] = []
 
     def open_slot(slot: bytes, card: Card, key: PrivateKey) -> int:
         if not ended:
@@ -61,9 +60,9 @@ def test_a_worker_that_counts_while_another_ends_the_window_leaves_no_tally(
             world.go_to(world.now + 7 * 86_400)
             end_lapsed(other)
             ended.append(read_result(other, WINDOW, now=world.now)[0])
-        return opening(slot, card, key)
+        return slots.open_slot(slot, card, key)
 
-    monkeypatch.setattr(counting, "open_slot", open_slot)
+    monkeypatch.setattr("smoothdp.services.analyzer.counting.open_slot", open_slot)
     assert counting.count_complete(world.analyzer) == 1
     assert ended == [403]
     assert world.analyzer.storage.read("SELECT value, n FROM tally") == []
@@ -86,12 +85,10 @@ def test_reports_are_counted_though_the_analyser_was_away_from_the_card_to_the_w
     def clocks() -> ClockGuard:
         return ClockGuard(wall=lambda: now[0], boot=lambda: now[0] - 1000)
 
-    asking = shuffler_party.ask
-
-    def ask(http: httpx.Client, method: str, path: str, **more: Any) -> Answer:
+    def ask(http: httpx.Client, method: Any, path: str, **more: Any) -> calls.Answer:
         if path.startswith("/v2/cards") and method == "PUT":
             raise OSError("the analyser was stopped just then")
-        return asking(http, method, path, **more)
+        return calls.ask(http, method, path, **more)
 
     with ExitStack() as stack:
         analyzer = AnalyzerParty.from_directory(directories.analyzer, clocks=clocks())
@@ -100,7 +97,7 @@ def test_reports_are_counted_though_the_analyser_was_away_from_the_card_to_the_w
         for opened in (analyzer, party):
             stack.callback(opened.close)
         with monkeypatch.context() as patched:
-            patched.setattr(shuffler_party, "ask", ask)
+            patched.setattr("smoothdp.services.shuffler.shuffler_party.ask", ask)
             with pytest.raises(OSError, match="stopped just then"):
                 party.work(url)
         shuffler = party.shuffler
@@ -110,7 +107,7 @@ def test_reports_are_counted_though_the_analyser_was_away_from_the_card_to_the_w
         for secret in issue_passes(directories.shuffler, 12):
             sender = shuffler.sender(secret)
             assert sender is not None
-            report = Report(card.digest, tuple(seal_slots(task.values(1), card)), ())
+            report = Report(card.digest, tuple(slots.seal_slots(task.values(1), card)), ())
             judged = shuffler.judge(WINDOW, sender, seal_report(report.encode(), card))
             assert not isinstance(judged, Taken)
             assert shuffler.accept([judged]) == [Taken.ACCEPTED]
