@@ -32,7 +32,7 @@ NOT_GENUINE = "the shuffler's batch is not genuine"
 
 
 class CountedMeanwhile(Exception):
-    """Another worker has counted the batch: its ciphertexts are gone."""
+    """Another worker has counted the batch, or ended its window: its ciphertexts are gone."""
 
 
 def count_complete(analyzer: Analyzer) -> int:
@@ -135,6 +135,10 @@ def _count_part(
             value = INVALID
         tally[value if analyzer.task.is_meant(value) else INVALID] += 1
     with analyzer.storage.transaction() as change:
+        # Of a window that another worker has ended meanwhile nothing is kept.
+        states = change.execute("SELECT state FROM batch WHERE batch_id = ?", (header.batch_id,))
+        if states != [(COMPLETE,)]:
+            raise CountedMeanwhile
         if not change.change(
             "UPDATE part SET counted = 1 WHERE batch_id = ? AND part = ? AND counted = 0",
             (header.batch_id, part),

@@ -140,6 +140,15 @@ class GatewayCards:
         )
         return rows == [(GIVEN,)]
 
+    def not_given(self, *, before: int) -> list[int]:
+        """Return the windows before one whose card is signed, and which the analyser lacks."""
+        rows = self._storage.read(
+            "SELECT window FROM card WHERE task_id = ? AND state = ? AND window < ? "
+            "ORDER BY window",
+            (self._task.task_id, SIGNED, before),
+        )
+        return [int(window) for (window,) in rows]
+
     def stored(self, window: int) -> bytes | None:
         """Return the card of a window with both signatures, or None."""
         rows = self._storage.read(

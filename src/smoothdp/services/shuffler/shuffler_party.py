@@ -20,7 +20,7 @@ from smoothdp.services.formats.secrets import Secret
 from smoothdp.services.formats.signing import SigningKey
 from smoothdp.services.formats.task import Task
 from smoothdp.services.operations.admin import Operations
-from smoothdp.services.operations.clock_guard import ClockGuard
+from smoothdp.services.operations.clock_guard import ClockGuard, Verdict
 from smoothdp.services.operations.every import BRINGING_SECONDS, do_all, while_time
 from smoothdp.services.operations.health import (
     Rounds,
@@ -135,7 +135,8 @@ class ShufflerParty:
                 lambda: exchange_clocks(http, clocks, token=self.analyzer_token),
                 lambda: seal_due(self.shuffler),
                 lambda: deliver_batches(self.shuffler, put),
-                lambda: self._bring_keys(http),
+                lambda: self._bring_keys(http, self._coming_windows()),
+                lambda: self._bring_keys(http, self._late_windows()),
                 self.shuffler.forget_old,
                 self.revoked.remember,
             )
@@ -205,15 +206,15 @@ class ShufflerParty:
         self.shuffler.storage.close()
         self.keys.close()
 
-    def _bring_keys(self, http: httpx.Client) -> None:
-        """Bring the gateway keys of coming windows, the nearest first, and sign their cards.
+    def _bring_keys(self, http: httpx.Client, windows: Sequence[int]) -> None:
+        """Bring the gateway keys of windows, the nearest first, and sign their cards.
 
         The analyser knows for how many windows the budget pays: at the first that it does not
         pay for the round ends. It counts cards: while the issuer is away there are none, and
         keys are made for all windows ahead, for a minute in a round.
         """
         problem: Exception | None = None
-        for window in while_time(self._coming_windows()):
+        for window in while_time(windows):
             try:
                 if not self._bring_key(http, window):
                     break
@@ -250,6 +251,18 @@ class ShufflerParty:
             raise _refused(f"the card of window {window}", answer)
         cards.given(window)
         return True
+
+    def _late_windows(self) -> list[int]:
+        """Return the windows that are over, and whose card the analyser lacks but may still take.
+
+        It takes no batch without. Where there is no issuer people have the card from here, and
+        have sent reports, also if the analyser was away from then on.
+        """
+        late = self.shuffler.cards.not_given(before=self._coming_windows().start)
+        wanted = (self.shuffler.verdict(window, after=KEY_SECONDS) for window in late)
+        return [
+            window for window, verdict in zip(late, wanted, strict=True) if verdict is Verdict.OPEN
+        ]
 
     def _coming_windows(self) -> range:
         now, length = self.shuffler.clocks.now(), self.task.window_seconds
