@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,9 +13,11 @@ import pytest
 from smoothdp.cli.main import main
 from smoothdp.services.analyzer.analyzer_party import AnalyzerParty
 from smoothdp.services.analyzer.counting import count_complete
-from smoothdp.services.analyzer.release import read_result, work
+from smoothdp.services.analyzer.release import LAPSED, read_result, work
 from smoothdp.services.client.collector import fetch_result
+from smoothdp.services.client.inclusion import read_evidence
 from smoothdp.services.client.submit import submit
+from smoothdp.services.formats.design.budget import KEY_SECONDS
 from smoothdp.services.formats.result import SignedResult
 from smoothdp.services.shuffler.delivery import deliver_batches
 from smoothdp.services.wire.calls import ServiceError, Unreachable
@@ -96,6 +99,28 @@ def test_the_states_of_a_batch(world: PartyWorld) -> None:
     world.tell_served(12)
     work(world.analyzer)
     assert read_result(world.analyzer, WINDOW, now=LATER)[0] == 200
+
+
+def test_an_issuer_that_never_says_how_many_it_served_withholds_no_evidence(
+    world: PartyWorld,
+) -> None:
+    """The batch was counted: what the two services signed about it is in the refusal."""
+    world.send_many(12)
+    world.seal()
+    world.deliver()
+    world.go_to(LATER + KEY_SECONDS)
+    work(world.analyzer)
+    status, body = read_result(world.analyzer, WINDOW, now=world.now)
+    document = SignedResult.decode(body).document
+    assert (status, document["reason"], document["accounts_served"]) == (403, LAPSED, None)
+    said = read_evidence(world.task, WINDOW, body)
+    marks = world.shuffler.marks(WINDOW)
+    assert marks is not None
+    assert said.marks_sha256 == said.header.marks_sha256 == hashlib.sha256(marks).digest()
+    # It comes too late, and changes nothing.
+    world.tell_served(12)
+    work(world.analyzer)
+    assert read_result(world.analyzer, WINDOW, now=world.now) == (status, body)
 
 
 def test_a_window_that_was_destroyed_looks_like_one_in_which_nobody_sent(

@@ -80,12 +80,17 @@ def _end_if_lapsed(analyzer: Analyzer, window: int) -> None:
         return
     with analyzer.storage.transaction() as change:
         rows = change.execute(
-            "SELECT batch_id FROM batch WHERE task_id = ? AND window = ? "
+            "SELECT batch_id, header, marks_hash FROM batch WHERE task_id = ? AND window = ? "
             "AND state NOT IN (?, ?, ?)",
             (analyzer.task.task_id, window, *ENDS),
         )
-        for (batch_id,) in rows:
+        for batch_id, header, marks_hash in rows:
             _end(change, bytes(batch_id), REFUSED, LAPSED)
+            if marks_hash is not None:
+                # It was counted, and waited for the issuer: the marks of what came are known.
+                evidence = _evidence(BatchHeader.decode(bytes(header)), bytes(marks_hash), None)
+                said = _refusal(analyzer, window, REFUSED, LAPSED) | evidence
+                _keep_refusal(analyzer, change, bytes(batch_id), said)
         analyzer.cards.end(change, window)
     analyzer.storage.forget()
 
@@ -119,8 +124,7 @@ def _release(analyzer: Analyzer, batch_id: bytes, window: int) -> bool:
         if refused:
             _end(change, batch_id, ruling.state or REFUSED, refused)
             said = _refusal(analyzer, window, ruling.state or REFUSED, refused) | evidence
-            signed = SignedResult.sign(said, analyzer.sign_key).encode()
-            change.change("UPDATE batch SET body = ? WHERE batch_id = ?", (signed, batch_id))
+            _keep_refusal(analyzer, change, batch_id, said)
         change.change("DELETE FROM tally WHERE batch_id = ?", (batch_id,))
         change.rewrite("tally")
         analyzer.cards.end(change, window)
@@ -143,6 +147,14 @@ def _refusal(analyzer: Analyzer, window: int, state: str, reason: str) -> dict[s
     """Return what is said of a window that is not released."""
     task_id = analyzer.task.task_id.hex()
     return {"task_id": task_id, "window": window, "state": state, "reason": reason}
+
+
+def _keep_refusal(
+    analyzer: Analyzer, change: Transaction, batch_id: bytes, said: dict[str, Any]
+) -> None:
+    """Sign what is said of a batch that is not released, and keep it: the same bytes for ever."""
+    signed = SignedResult.sign(said, analyzer.sign_key).encode()
+    change.change("UPDATE batch SET body = ? WHERE batch_id = ?", (signed, batch_id))
 
 
 def _evidence(header: BatchHeader, marks_hash: bytes, served: int | None) -> dict[str, Any]:
