@@ -78,9 +78,10 @@ export const marksSize = async ({ task }, document) =>
 /**
  * What the marks of a window say of a row; throws where one of the signatures or hashes is not good.
  *
- * Without the file, which the shuffler may not show, what the signatures alone say; else NO_MARKS is thrown.
+ * Without the file, which the shuffler may not show, what the signatures alone say; else NO_MARKS is
+ * thrown, or why there is none.
  */
-export async function lookUp({ task }, row, document, marksFile) {
+export async function lookUp({ task }, row, document, marksFile, why) {
   const { cardDigest, marksHash, header } = await evidenceOf(task, document);
   const own = splitMarks(await ownMarks(row, isSignedTask(task)));
   if (!own.length) return STANDING.NOT_SENT;
@@ -88,7 +89,7 @@ export async function lookUp({ task }, row, document, marksFile) {
   if (!same(cardDigest, kept) || !same(header.cardDigest, kept)) return STANDING.OTHER_CARD;
   if (!same(marksHash, header.marksHash)) return STANDING.DENIED;
   if (row.state === DESTROYED) return STANDING.DESTROYED;
-  if (!marksFile) throw new Error(NO_MARKS);
+  if (!marksFile) throw why ?? new Error(NO_MARKS);
   let file;
   try {
     file = decodeMarks(marksFile);

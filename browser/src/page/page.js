@@ -293,12 +293,14 @@ async function standingOf(poll, result) {
     if (!rows.length) return "";
     const most = await marksSize(poll, result);
     const path = `/v2/tasks/${taskId}/marks/${result.window}`;
+    // Without the file, what the signatures alone say comes first: none that is given hides that.
+    let why;
     const answer = await ask(path, {}, { most }).catch((error) => {
-      if (!(error instanceof Lost)) throw error;
+      if (!(error instanceof Lost)) why = error;
     });
     const file = answer?.ok ? answer.body : null;
     const said = [];
-    for (const row of rows) said.push(await lookUp({ task }, row, result, file));
+    for (const row of rows) said.push(await lookUp({ task }, row, result, file, why));
     return [...new Set(said)].join(" ");
   } catch (error) {
     return error.message;

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,7 +53,7 @@ from smoothdp.services.store.migrations import Schema
 from smoothdp.services.store.party_storage import STORAGE_FILE
 from smoothdp.services.store.revoked import REVOKED_FILE, ids_of
 from smoothdp.services.wire.calls import ask, connect
-from smoothdp.services.wire.clock_call import CLOCK_PATH, clock_body, hear_clock
+from smoothdp.services.wire.clock_call import CLOCK_PATH, TELLS_NOTHING, hear_clock
 from smoothdp.services.wire.key_files import SECRETS_FILE, TASK_FILE, read_secret
 
 _ELSEWHERE = (
@@ -228,15 +229,16 @@ def _ledger(directory: Path, results: Path | None) -> Condition:
     released = {int(window) for (window,) in rows}
     notes = _rows(directory / INNER_KEYS_FILE, "note", "SELECT name FROM note")
     released |= noted((bytes(name) for (name,) in notes), task)
+    shown: list[dict[str, Any]] = []
     if results is not None:
         compared = signed_results(_files(results), task)
         if not compared:
             words = f"nothing to compare: no file in {results} is signed by this task's analyser"
             return Condition("ledger", False, words, Cause.LEDGER)
         # A window that was refused has a signed statement too, and no charge.
-        shown = [one.document for one in compared]
-        released |= {int(document["window"]) for document in shown if "state" not in document}
-    charged: set[int] = set()
+        shown = [one.document for one in compared if "state" not in one.document]
+        released |= {int(document["window"]) for document in shown}
+    charged: dict[int, str] = {}
     if path.is_file():
         try:
             with copied(path) as copy:
@@ -245,8 +247,8 @@ def _ledger(directory: Path, results: Path | None) -> Condition:
             words = str(error).replace(str(copy), str(path))
             return Condition("ledger", False, words, Cause.LEDGER)
         ours = [e for e in entries if e.parameters.get("task_id") == task.task_id.hex()]
-        charged = {int(entry.parameters["window"]) for entry in ours}
-    lost = released - charged
+        charged = {int(e.parameters["window"]): e.parameters.get("batch", "") for e in ours}
+    lost = released - charged.keys()
     if lost:
         return Condition(
             "ledger",
@@ -255,10 +257,32 @@ def _ledger(directory: Path, results: Path | None) -> Condition:
             f"the newest copy of {path.name}",
             Cause.LEDGER,
         )
+    if twice := sorted(set(_of_other_batches(shown, charged))):
+        words = (
+            f"results of {len(twice)} windows are of another batch than was charged, such as "
+            f"{twice[0]}: one charge, two results. Stop the analyser: the difference of the two "
+            "may show one person"
+        )
+        return Condition("ledger", False, words, Cause.LEDGER)
     words = f"whole; windows charged: {len(charged)}"
     if results is not None:
         words += f"; signed results compared: {len(compared)}"
     return Condition("ledger", True, words)
+
+
+def _of_other_batches(shown: Sequence[dict[str, Any]], charged: dict[int, str]) -> Iterator[int]:
+    """Yield the windows of results whose batch is not the one that the charge of the window names.
+
+    A charge of an earlier program names none: then two results are told by their own batches.
+    """
+    batches = dict(charged)
+    for document in shown:
+        window, header = int(document["window"]), str(document.get("batch_header", ""))
+        with suppress(ValueError):
+            name = hashlib.sha256(bytes.fromhex(header)).hexdigest() if header else ""
+            if batches.get(window) and name and name != batches[window]:
+                yield window
+            batches[window] = batches.get(window) or name
 
 
 def _files(folder: Path) -> list[Path]:
@@ -335,10 +359,11 @@ def _peer(directory: Path, role: _Role | None, address: str, trust: Trust | None
             # The others know no token of it: any answer is one.
             ask(http, "GET", "/livez")
             return Condition("peer", True, "it answers")
-        # The clock call of a round: it shows the token, and tells both clocks.
+        # The clock call of a round: it shows the token, and tells the peer's clock. This one's is
+        # the service's to tell: it knows whether it was set.
         secrets, clocks = read_secret(directory / SECRETS_FILE, role.secrets), ClockGuard()
-        token, body = secrets["analyzer_token"], clock_body(clocks) or b""
-        answer = ask(http, "POST", CLOCK_PATH, token=token, body=body)
+        token = secrets["analyzer_token"]
+        answer = ask(http, "POST", CLOCK_PATH, token=token, body=TELLS_NOTHING)
     if answer.status == 401:
         return Condition(
             "peer",

@@ -13,7 +13,7 @@ import pytest
 from smoothdp.errors import BudgetExceeded, InvalidData, InvalidParameter
 from smoothdp.services import take_part
 from smoothdp.services.analyzer.analyzer_party import AnalyzerParty
-from smoothdp.services.analyzer.release import read_result
+from smoothdp.services.analyzer.release import end_lapsed, read_result
 from smoothdp.services.analyzer.release_rule import rule
 from smoothdp.services.analyzer.result_document import describe_batch
 from smoothdp.services.analyzer.task_ledger import TaskLedger
@@ -127,13 +127,14 @@ def test_one_address_for_both_sides_is_refused_however_it_is_written(
 
 
 def test_a_refusal_without_evidence_is_said_to_be_one(tmp_path: Path) -> None:
-    """The issuer's statement never came: people were told to fetch the same file again."""
+    """The batch was not counted in seven days: people were told to fetch the same file again."""
     world = PartyWorld(tmp_path)
     world.open_window()
     world.send_many(12)
-    world.finish()
+    world.seal()
+    world.deliver()
     world.go_to(world.now + 7 * 86_400)
-    assert world.finish()["state"] == "REFUSED"
+    end_lapsed(world.analyzer)
     _, body = read_result(world.analyzer, WINDOW, now=world.now)
     with pytest.raises(InvalidData, match="a signed refusal without them: nothing more came"):
         read_evidence(world.task, WINDOW, body)

@@ -280,8 +280,8 @@ def _spent(most: int, windows: list[int]) -> InvalidData:
         expected=f"a window that the budget of the task pays for: it pays for {most}",
         got=f"one more, after answers in window{'s' if len(windows) > 1 else ''} {words}",
         remedy=(
-            "Nothing was sent. An answer more would tell the analyser more than was agreed on: "
-            "ask who runs it for a new task"
+            "No answer was sent for this window. One more would tell the analyser more than was "
+            "agreed on: ask who runs it for a new task"
         ),
     )
 
@@ -298,7 +298,7 @@ def checked_card(data: bytes, task: Task, window: int) -> SignedCard:
         raise InvalidData(
             expected=f"the signed card of window {window}",
             got=f"other bytes ({error})",
-            remedy="Nothing was sent; ask the issuer for it, or another cache",
+            remedy="No answer was sent for this window; ask the issuer for it, or another cache",
         ) from None
     check_card(signed, task=task, window=window)
     return signed

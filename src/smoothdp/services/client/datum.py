@@ -74,5 +74,5 @@ def _not_a(kind: str) -> InvalidData:
     return InvalidData(
         expected=f"a {kind}",
         got="something else",
-        remedy="Nothing was sent; send what the task asks for",
+        remedy="Nothing of it was sent; send what the task asks for",
     )

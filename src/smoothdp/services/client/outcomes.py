@@ -196,8 +196,8 @@ class OutcomeStore:
                 expected=f"the card of window {window} that this machine has seen",
                 got="another card",
                 remedy=(
-                    "Nothing was sent. Two cards for one window tell people apart: compare "
-                    "with others, and ask who runs the services"
+                    "No answer was sent for it. Two cards for one window tell people apart: "
+                    "compare with others, and ask who runs the services"
                 ),
             )
 

@@ -122,7 +122,7 @@ def submit(
         raise InvalidData(
             expected="a window that is not over for this person",
             got="one whose tokens were refused" if ended else "one that was destroyed here",
-            remedy=f"Nothing was sent now. {_NEXT}",
+            remedy=f"Nothing more is sent for this window. {_NEXT}",
         )
     return at
 

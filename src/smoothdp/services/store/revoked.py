@@ -111,6 +111,9 @@ class Revoked:
 def revoke(path: Path, ids: Iterable[bytes]) -> None:
     """Add ids to the file of a party, which its owner alone reads; on disk when this returns.
 
+    Its owner is the directory's, also if root adds some: another's file would not be read by the
+    service, and nobody be revoked.
+
     Raises:
         InvalidData: a file with a line that is no id, of which a service that runs takes nothing
             more; and then nothing is added.
@@ -119,6 +122,7 @@ def revoke(path: Path, ids: Iterable[bytes]) -> None:
     text = "".join(f"{who.hex()}\n" for who in ids)
     handle = os.open(path, os.O_CREAT | os.O_APPEND | os.O_RDWR | os.O_NOFOLLOW, 0o600)
     with os.fdopen(handle, "a", encoding="ascii") as file:
+        _give_to_owner_of(path.parent, handle)
         size = os.fstat(handle).st_size
         # A last line without an end would make one of two ids, and neither would count.
         if size and os.pread(handle, 1, size - 1) != b"\n":
@@ -126,6 +130,13 @@ def revoke(path: Path, ids: Iterable[bytes]) -> None:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
+
+
+def _give_to_owner_of(directory: Path, handle: int) -> None:
+    """Give a file that root opened to the user whose directory it is in."""
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        owner = os.stat(directory)
+        os.fchown(handle, owner.st_uid, owner.st_gid)
 
 
 def _version_of(path: Path) -> tuple[int, ...] | None:
@@ -145,8 +156,16 @@ def ids_of(path: Path) -> frozenset[bytes]:
         InvalidData: a line that is no id, or a file that cannot be read.
     """
     try:
-        lines = path.read_text(encoding="ascii").split() if path.exists() else []
-    except (OSError, ValueError):
+        lines = path.read_text(encoding="ascii").split()
+    except FileNotFoundError:
+        return frozenset()
+    except OSError as error:
+        raise InvalidData(
+            expected=f"to read the revoked ids in {path}",
+            got=error.strerror,
+            remedy="Give that file to the user that the service runs as",
+        ) from error
+    except ValueError:
         lines = [""]
     if not all(_ID.fullmatch(line) for line in lines):
         raise InvalidData(

@@ -19,6 +19,7 @@ from smoothdp.services.wire.deadline import deadline, whole_seconds
 _SECONDS = 30.0
 _MOST_ANSWER = 1 << 22
 _MOST_WORDS = 300
+_THIS_MACHINE = ("127.0.0.1", "::1")
 
 
 class ServiceError(SmoothdpError, RuntimeError):
@@ -185,6 +186,7 @@ def connect(url: str, *, trust: Trust | None = None) -> httpx.Client:
             timeout=_SECONDS,
             headers={"user-agent": "-", "accept": "*/*", "accept-encoding": "identity"},
             trust_env=parts.scheme == "https",
+            event_hooks={"response": [_lead_nowhere]},
         )
         _ = http.base_url.host  # reads an international name
     except (ImportError, ValueError, OSError, httpx.InvalidURL):
@@ -196,6 +198,11 @@ def connect(url: str, *, trust: Trust | None = None) -> httpx.Client:
             "and SSL_CERT_DIR",
         ) from None
     return http
+
+
+def _lead_nowhere(answer: httpx.Response) -> None:
+    """Take out where an answer leads to: nobody goes there, and it may be no address."""
+    answer.headers.pop("location", None)
 
 
 def one_place(url: str, other: str) -> bool:
@@ -223,10 +230,11 @@ def _place(url: str) -> tuple[str, int] | None:
         # The forms of before, such as 127.1 and 0x7f000001: the system takes them all.
         host = socket.inet_ntoa(socket.inet_aton(host))
     with suppress(ValueError):
-        ip = ipaddress.ip_address(host)
-        host = str(getattr(ip, "ipv4_mapped", None) or ip)
-    if host in ("127.0.0.1", "::1"):
-        host = "localhost"
+        # Without the name of a network card: whether it is one machine is all that is asked.
+        ip = ipaddress.ip_address(host.partition("%")[0])
+        ip = getattr(ip, "ipv4_mapped", None) or ip
+        # Of no machine is this one, to who calls.
+        host = "localhost" if str(ip) in _THIS_MACHINE or ip.is_unspecified else str(ip)
     return host, port or (443 if parts.scheme == "https" else 80)
 
 

@@ -1,7 +1,7 @@
 """The clock call of esa/2: a party tells the analyser its time and hears the analyser's.
 
 POST /v2/clock, both ways ``{"time": seconds since 1970}``. Whose clock was set while it ran tells
-none: it sends nothing, or answers 503.
+none: it sends nothing, or answers 503. Who only looks sends ``{}``, and tells none either.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from smoothdp.services.wire.calls import ServiceError, ask
 
 CLOCK_PATH = "/v2/clock"
 MOST_CLOCK_BYTES = 256
+TELLS_NOTHING = b"{}"
+"""Of somebody else than the service: a process that has just started has seen no clock move."""
 
 
 def exchange_clocks(http: httpx.Client, clocks: ClockGuard, *, token: str) -> None:

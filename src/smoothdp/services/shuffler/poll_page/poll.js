@@ -4261,7 +4261,7 @@
     throw new Error(NOT_GOOD);
   }
   var marksSize = async ({ task }, document2) => marksFileBytes((await evidenceOf(task, document2)).header.slots);
-  async function lookUp({ task }, row, document2, marksFile) {
+  async function lookUp({ task }, row, document2, marksFile, why) {
     const { cardDigest, marksHash, header } = await evidenceOf(task, document2);
     const own2 = splitMarks(await ownMarks(row, isSignedTask(task)));
     if (!own2.length) return STANDING.NOT_SENT;
@@ -4269,7 +4269,7 @@
     if (!same(cardDigest, kept) || !same(header.cardDigest, kept)) return STANDING.OTHER_CARD;
     if (!same(marksHash, header.marksHash)) return STANDING.DENIED;
     if (row.state === DESTROYED) return STANDING.DESTROYED;
-    if (!marksFile) throw new Error(NO_MARKS);
+    if (!marksFile) throw why ?? new Error(NO_MARKS);
     let file;
     try {
       file = decodeMarks(marksFile);
@@ -4840,12 +4840,13 @@
       if (!rows.length) return "";
       const most = await marksSize(poll, result);
       const path = `/v2/tasks/${taskId}/marks/${result.window}`;
+      let why;
       const answer = await ask(path, {}, { most }).catch((error) => {
-        if (!(error instanceof Lost)) throw error;
+        if (!(error instanceof Lost)) why = error;
       });
       const file = answer?.ok ? answer.body : null;
       const said = [];
-      for (const row of rows) said.push(await lookUp({ task }, row, result, file));
+      for (const row of rows) said.push(await lookUp({ task }, row, result, file, why));
       return [...new Set(said)].join(" ");
     } catch (error) {
       return error.message;
