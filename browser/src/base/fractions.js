@@ -4,7 +4,7 @@ const NUMBER = /^(-?)([0-9]{1,60})(?:\/([0-9]{1,60})|\.([0-9]{1,60}))?(?:[eE](-?
 
 // What was typed is private: it is not repeated.
 const NOT_A_NUMBER =
-  "That is not a number. Write it in digits, with at most one point, such as 3.5. Nothing was sent.";
+  "That is not a number. Write it in digits, with at most one point, such as 3.5. Nothing of it was sent.";
 
 export function fraction(words) {
   const found = NUMBER.exec(String(words).trim());

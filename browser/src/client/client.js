@@ -14,7 +14,7 @@ import { randomize } from "./randomize.js";
 const SEED_BYTES = 32;
 
 export const CLOCK =
-  "That time is not the present one by the clock of this device. Nothing was sent. Set the clock " +
+  "That time is not the present one by the clock of this device. Nothing of this time was sent. Set the clock " +
   "right, or load this page again.";
 
 export const GONE =

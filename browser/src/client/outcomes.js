@@ -16,12 +16,12 @@ export const NO_STORAGE =
   "Allow storage for this page, or use another browser.";
 
 export const OTHER_CARD =
-  "Another card was seen here for this time before. Nothing was sent now. Two cards for one time " +
+  "Another card was seen here for this time before. Nothing of this time was sent. Two cards for one time " +
   "tell people apart: tell others of them.";
 
 export const SPENT =
   "The budget of this poll pays for no more answers of one person than were given here. Another one " +
-  "would tell the analyser more than was agreed on: nothing was sent. Ask who runs it for a new poll.";
+  "would tell the analyser more than was agreed on: nothing of this time was sent. Ask who runs it for a new poll.";
 
 /** Slots and seed are kept; nothing that was sent names a slot. */
 export const DRAWN = "drawn";
@@ -29,13 +29,13 @@ export const DRAWN = "drawn";
 export const FINAL = "final";
 /** The shuffler has it. */
 export const SENT = "sent";
-/** A token was refused: nothing was sent, and nothing will be. */
+/** A token was refused: nothing of this time was sent, and nothing will be. */
 export const ENDED = "ended";
 /** The time is over, the shuffler has said that it has the report; its marks are left. */
 export const ANSWERED = "marks";
 /** The time is over; the report may have reached the shuffler. */
 export const UNSURE = "marks of a report without an answer";
-/** The time is over; nothing was sent. */
+/** The time is over; nothing of this time was sent. */
 export const MISSED = "missed";
 /** The time is over, and the shuffler has said that it had too few people: nobody saw a report. */
 export const DESTROYED = "marks of a report that the shuffler destroyed";

@@ -7,13 +7,14 @@ import * as outcomes from "./outcomes.js";
 
 const ATTEMPTS = 5;
 const MOST_WAIT = 310;
+const NO_SECRET = 401;
 const GONE = 410;
 const NEXT = "Take part in the next window";
 const CLOCK = "Set this machine's clock right, or wait for the window to begin";
 
 export const USED =
-  "This invitation was used in this window, from another device or by somebody else. Finish " +
-  "there, or take part in the next window";
+  "This invitation was used in this window: from another device, from here before the state of " +
+  "this machine was cleared, or by somebody else. Finish there, or take part in the next window";
 
 /** What to do about a refusal, in the words of the command-line client. */
 export const CARDS = { 404: "There is no card of this window yet, or it is over" };
@@ -28,6 +29,10 @@ export const ISSUER = {
 export const EXCHANGED =
   ". If what you typed there was a pass, the second service's side has it now: do not use it, and ask " +
   "who runs the shuffler for another one";
+/** At a retry the first service is asked first: an invitation that was typed as the pass is shown there. */
+export const EXCHANGED_LATE =
+  ". If this was your invitation, the first service has seen it now: ask who runs the analyser for " +
+  "another one";
 export const SHUFFLER = {
   401: "Ask who runs the shuffler for a pass of this task",
   403: "The shuffler does not take the tokens: tell who runs the analyser and the shuffler",
@@ -46,10 +51,10 @@ export const WAITING =
 
 export const OVER =
   "An answer was given here before, for a time that this device took to be over: what was sent is " +
-  "not kept any more, and is not made anew. Nothing was sent now.";
+  "not kept any more, and is not made anew. Nothing of this time was sent.";
 
 export const REFUSED =
-  "The tokens of this time were refused here: nothing was sent, and nothing will be. Take part in " +
+  "The tokens of this time were refused here: nothing of this time was sent, and nothing will be. Take part in " +
   "the next window.";
 
 /** The place of a person's row: known by the invitation, without an issuer by the pass. */
@@ -82,7 +87,10 @@ export async function submit({
   const late = { ...place, window: window - 1 };
   const before = await outcomes.keep(late, null);
   if (before?.state === outcomes.FINAL) {
-    await handIn({ ...report, place: late, sending: { ...sending, attempts: 1 } }).catch(() => {});
+    await handIn({ ...report, place: late, sending: { ...sending, attempts: 1 } }).catch((error) => {
+      // What is no pass may be the invitation: then the pass would go to the issuer next.
+      if (error.status === NO_SECRET) throw error;
+    });
   }
   let kept = await outcomes.keep(place, null, { adopt, most: paidWindows(task) });
   if (!kept) {
@@ -132,7 +140,8 @@ async function askWhatWasDestroyed(task, place, { fetcher }) {
 /** Send a report that is final until the shuffler has it, and keep that it has. */
 async function handIn({ task, taskId, pass, place, sending }) {
   await outcomes.keepPass(place, paidWindows(task));
-  await untilAnswered(202, SHUFFLER, sending, async () => {
+  const words = { ...SHUFFLER, 401: SHUFFLER[401] + EXCHANGED_LATE };
+  await untilAnswered(202, words, sending, async () => {
     const body = await client.sealedReport({ place });
     return [`/v2/reports/${taskId}/${place.window}`, posted(body, pass, "sealed-report")];
   });
@@ -164,7 +173,7 @@ async function untilAnswered(wanted, words, { fetcher, pause, attempts }, make) 
   for (let attempt = 0; attempt < attempts; attempt++) {
     if (attempt) await pause(Math.min(30, 0.2 * 2 ** attempt));
     let answer = await once();
-    if (answer?.status === 425 && !waited && (answer.seconds || MOST_WAIT) < MOST_WAIT) {
+    if (answer?.status === 425 && !waited && (answer.seconds ?? MOST_WAIT) < MOST_WAIT) {
       // It names a time: for a clock a little ahead of its own.
       waited = true;
       await pause(answer.seconds);
@@ -174,7 +183,7 @@ async function untilAnswered(wanted, words, { fetcher, pause, attempts }, make) 
     if (answer.status === wanted) return answer.body;
     if (answer.status < 500 && answer.status !== 408) {
       const remedy = words[answer.status] ?? `A service refused this (${answer.status})`;
-      throw new Error(`${remedy}.`);
+      throw Object.assign(new Error(`${remedy}.`), { status: answer.status });
     }
   }
   throw new Error("The service does not answer. Press the button again: the same is sent.");

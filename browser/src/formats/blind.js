@@ -23,10 +23,10 @@ const SUFFIX = fromHex("0203010001");
 const SPKI_BYTES = PREFIX.length + MODULUS_BYTES + SUFFIX.length;
 
 export const MARKED =
-  "The key of this poll was made to mark people. Nothing was sent, and nothing will be in this " +
+  "The key of this poll was made to mark people. Nothing of this time was sent, and nothing will be in this " +
   "time: take part in the next one, and tell others.";
 export const NO_TOKEN =
-  "The issuer's answer is no signature on what this page asked for. Nothing was sent, and nothing " +
+  "The issuer's answer is no signature on what this page asked for. Nothing of this time was sent, and nothing " +
   "will be in this time: take part in the next one, and tell others.";
 
 /** A token or key that is refused: the window is over for who meets it. */

@@ -10,7 +10,7 @@ import { isSignedTask } from "./task.js";
 export const VERSION = 2;
 export const HASH_BYTES = 32;
 const [KEM, KDF, AEAD] = [0x0020, 1, 3];
-const AGAIN = "Nothing was sent. Load this page again later, and tell others if this lasts.";
+const AGAIN = "Nothing of this time was sent. Load this page again later, and tell others if this lasts.";
 
 /** RFC 9458, section 3.1: the one key configuration of a card. */
 const keyConfig = (window, gatewayKey) =>

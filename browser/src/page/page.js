@@ -157,10 +157,13 @@ function showChoices(task) {
 }
 
 function datumOf(task) {
-  if (isNumber(task)) return $("number").value.replace(",", ".");
+  if (isNumber(task)) return pointed($("number").value);
   const place = Number(document.querySelector("input[name=choice]:checked").value);
   return isBinned(task) && task.domain.length ? task.domain[place] : place;
 }
+
+/** A number with a comma for its point; one that may part thousands is left, to be refused. */
+const pointed = (typed) => (/^[^,]*[1-9][^,.]*,[0-9]{3}$/.test(typed.trim()) ? typed : typed.replace(",", "."));
 
 async function send(poll) {
   const problem = problemOf(poll.task, secrets());
@@ -181,7 +184,7 @@ async function send(poll) {
     const whose = again ? "The answer that was randomised here before, with another link," :
       "Your randomised answer";
     const arrived = before
-      ? "The answer that was randomised here before has arrived already: nothing was sent now."
+      ? "The answer that was randomised here before has arrived already: no other is sent."
       : `${whose} has arrived.`;
     tell(`${arrived} The result appears here when it is published.`, "done");
     $("form").hidden = true;

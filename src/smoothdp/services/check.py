@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from smoothdp.errors import InvalidData, LedgerError, SmoothdpError
-from smoothdp.ledger import Ledger
-from smoothdp.services.analyzer.analyzer import noted
+from smoothdp.errors import InvalidData, SmoothdpError
 from smoothdp.services.analyzer.analyzer_party import INNER_KEYS_FILE
 from smoothdp.services.analyzer.analyzer_tables import ANALYZER_SCHEMA, MADE, SIGNED
 from smoothdp.services.analyzer.window_cards import key_scope
+from smoothdp.services.check_ledger import ledger_condition
+from smoothdp.services.formats.design.budget import windows_paid
 from smoothdp.services.formats.party_files import (
     CALLERS_FILE,
     PUBLIC_FILE,
@@ -37,21 +34,22 @@ from smoothdp.services.operations.health import (
 )
 from smoothdp.services.operations.logs import Cause, cause_of, words_of
 from smoothdp.services.operations.own_files import (
-    copied,
     files_condition,
     postgres_condition,
-    read_rows,
     rights_condition,
+    rows_of_file,
+    rows_of_party,
     storage_file_condition,
     time_condition,
 )
 from smoothdp.services.operations.tls import Trust
-from smoothdp.services.shuffler.poll_routes import signed_results
 from smoothdp.services.shuffler.shuffler_party import GATEWAY_KEYS_FILE
 from smoothdp.services.shuffler.shuffler_tables import OPEN, SHUFFLER_SCHEMA
 from smoothdp.services.store.migrations import Schema
+from smoothdp.services.store.one_task import OTHER_TASKS, another_task
 from smoothdp.services.store.party_storage import STORAGE_FILE
 from smoothdp.services.store.revoked import REVOKED_FILE, ids_of
+from smoothdp.services.store.storage import StorageUnreachable
 from smoothdp.services.wire.calls import ask, connect
 from smoothdp.services.wire.clock_call import CLOCK_PATH, TELLS_NOTHING, hear_clock
 from smoothdp.services.wire.key_files import SECRETS_FILE, TASK_FILE, read_secret
@@ -69,13 +67,15 @@ class _Role:
     name: str
     secrets: tuple[str, ...]
     schema: Schema
+    windows: str
+    """The table with a row for each window that it has kept anything of."""
 
 
 # Of two whose names are among each other's, the one with more names is first.
 _ROLES = (
-    _Role("shuffler", ("sign_key", "pass_key", "analyzer_token"), SHUFFLER_SCHEMA),
-    _Role("issuer", ("sign_key", "invitation_key", "analyzer_token"), ISSUER_SCHEMA),
-    _Role("analyzer", ("sign_key",), ANALYZER_SCHEMA),
+    _Role("shuffler", ("sign_key", "pass_key", "analyzer_token"), SHUFFLER_SCHEMA, "card"),
+    _Role("issuer", ("sign_key", "invitation_key", "analyzer_token"), ISSUER_SCHEMA, "window_key"),
+    _Role("analyzer", ("sign_key",), ANALYZER_SCHEMA, "card"),
 )
 _PUBLIC = (TASK_FILE, PUBLIC_FILE, CALLERS_FILE)
 
@@ -167,8 +167,11 @@ def _keys(directory: Path) -> Condition:
         return Condition("keys", False, "the key of another task: the other parties refuse it")
     if role.name == "analyzer":
         read_callers(directory)
-    # A file that is no database is named as the storage.
-    with suppress(InvalidData):
+    # A file that is no database, and a server that is not there, are named as the storage.
+    with suppress(InvalidData, StorageUnreachable):
+        others = OTHER_TASKS.format(role.windows)
+        if rows_of_party(directory, role.name, role.windows, others, (task.task_id,)):
+            return Condition("keys", False, str(another_task(directory)))
         if lost := _lost_keys(directory, role, task):
             return keys_condition(lost)
     return Condition("keys", True, f"of the {role.name} of task {task.task_id.hex()[:16]}")
@@ -182,32 +185,30 @@ def _lost_keys(directory: Path, role: _Role, task: Task) -> int:
         "shuffler": (GATEWAY_KEYS_FILE, "collecting", (OPEN, OPEN)),
         "analyzer": (INNER_KEYS_FILE, "card", (MADE, SIGNED)),
     }[role.name]
-    going_on = _rows(
-        directory / f"{role.name}.sqlite",
-        table,
+    going_on = rows_of_party(
+        *(directory, role.name, table),
         f"SELECT window FROM {table} WHERE task_id = ? AND state IN (?, ?)",
         (task.task_id, *states),
     )
-    scopes = _rows(directory / file, "data_key", "SELECT scope FROM data_key")
+    scopes = rows_of_file(directory / file, "data_key", "SELECT scope FROM data_key")
     there = {bytes(scope) for (scope,) in scopes}
     return sum(key_scope(task.task_id, int(window)) not in there for (window,) in going_on)
 
 
 def _cards(directory: Path, role: _Role) -> Condition:
-    """Whether there are cards of the window that is open now, or of later ones."""
+    """Whether there are cards of windows to come, while the budget pays for some."""
     task = read_task(directory)
-    path = directory / f"{role.name}.sqlite"
-    if (directory / STORAGE_FILE).is_file():
-        return Condition("cards", True, "in PostgreSQL: /readyz counts them while the party runs")
-    if not path.is_file():
+    path, named = directory / f"{role.name}.sqlite", directory / STORAGE_FILE
+    if not path.is_file() and not named.is_file():
         return Condition("cards", True, "none yet, they are made while all parties run")
     now = int(time.time() // task.window_seconds)
-    rows = read_rows(
-        path,
-        "SELECT count(*) FROM card WHERE task_id = ? AND window >= ? AND signed IS NOT NULL",
-        (task.task_id, now),
+    rows = rows_of_party(
+        *(directory, role.name, "card"),
+        "SELECT window FROM card WHERE task_id = ? AND signed IS NOT NULL",
+        (task.task_id,),
     )
-    return cards_condition(int(rows[0][0]))
+    to_come = sum(int(window) > now for (window,) in rows)
+    return cards_condition(to_come, least=int(len(rows) < windows_paid(task)))
 
 
 def _storage(directory: Path) -> Condition:
@@ -222,115 +223,16 @@ def _storage(directory: Path) -> Condition:
 def _ledger(directory: Path, results: Path | None) -> Condition:
     if _role(directory).name != "analyzer":
         return Condition("ledger", True, "this party has none")
-    task = read_task(directory)
-    path = directory / f"ledger-{task.task_id.hex()[:16]}.db"
-    state = directory / "analyzer.sqlite"
-    rows = _rows(state, "release", "SELECT window FROM release WHERE task_id = ?", (task.task_id,))
-    released = {int(window) for (window,) in rows}
-    notes = _rows(directory / INNER_KEYS_FILE, "note", "SELECT name FROM note")
-    released |= noted((bytes(name) for (name,) in notes), task)
-    shown: list[dict[str, Any]] = []
-    if results is not None:
-        compared = signed_results(_files(results), task)
-        if not compared:
-            words = f"nothing to compare: no file in {results} is signed by this task's analyser"
-            return Condition("ledger", False, words, Cause.LEDGER)
-        # A window that was refused has a signed statement too, and no charge.
-        shown = [one.document for one in compared if "state" not in one.document]
-        released |= {int(document["window"]) for document in shown}
-    charged: dict[int, str] = {}
-    if path.is_file():
-        try:
-            with copied(path) as copy:
-                entries = Ledger(copy).entries()
-        except LedgerError as error:
-            words = str(error).replace(str(copy), str(path))
-            return Condition("ledger", False, words, Cause.LEDGER)
-        ours = [e for e in entries if e.parameters.get("task_id") == task.task_id.hex()]
-        charged = {int(e.parameters["window"]): e.parameters.get("batch", "") for e in ours}
-    lost = released - charged.keys()
-    if lost:
-        return Condition(
-            "ledger",
-            False,
-            f"no charge of {len(lost)} windows that were released, such as {min(lost)}: restore "
-            f"the newest copy of {path.name}",
-            Cause.LEDGER,
-        )
-    if twice := sorted(set(_of_other_batches(shown, charged))):
-        words = (
-            f"results of {len(twice)} windows are of another batch than was charged, such as "
-            f"{twice[0]}: one charge, two results. Stop the analyser: the difference of the two "
-            "may show one person"
-        )
-        return Condition("ledger", False, words, Cause.LEDGER)
-    words = f"whole; windows charged: {len(charged)}"
-    if results is not None:
-        words += f"; signed results compared: {len(compared)}"
-    return Condition("ledger", True, words)
-
-
-def _of_other_batches(shown: Sequence[dict[str, Any]], charged: dict[int, str]) -> Iterator[int]:
-    """Yield the windows of results whose batch is not the one that the charge of the window names.
-
-    A charge of an earlier program names none: then two results are told by their own batches.
-    """
-    batches = dict(charged)
-    for document in shown:
-        window, header = int(document["window"]), str(document.get("batch_header", ""))
-        with suppress(ValueError):
-            name = hashlib.sha256(bytes.fromhex(header)).hexdigest() if header else ""
-            if batches.get(window) and name and name != batches[window]:
-                yield window
-            batches[window] = batches.get(window) or name
-
-
-def _files(folder: Path) -> list[Path]:
-    """Return all files of a folder, whatever they are called: collectors name their own.
-
-    Folders that it has links to are folders of it: an archive may be on another disk.
-
-    Raises:
-        InvalidData: a file or folder that cannot be read may be the one that tells.
-    """
-    seen: set[tuple[int, int]] = set()
-    files: list[Path] = []
-
-    def refused(error: OSError) -> None:
-        raise _unreadable(folder, error.filename) from None
-
-    for place, folders, names in os.walk(folder, onerror=refused, followlinks=True):
-        status = os.stat(place)
-        if (status.st_dev, status.st_ino) in seen:
-            folders.clear()
-            continue
-        seen.add((status.st_dev, status.st_ino))
-        files += [path for name in names if (path := Path(place, name)).is_file()]
-    for path in files:
-        if not os.access(path, os.R_OK):
-            raise _unreadable(folder, path)
-    return sorted(files)
-
-
-def _unreadable(folder: Path, path: object) -> InvalidData:
-    return InvalidData(
-        expected=f"results in {folder} that can be read",
-        got=f"no right to read {path}",
-        remedy="Give the right to read them, or copies of them",
-    )
+    return ledger_condition(directory, results)
 
 
 def _revoked(directory: Path, role: _Role) -> Condition:
     """Whether the list of the revoked has all that were in it once."""
     own = ids_of(directory / REVOKED_FILE)
-    if (directory / STORAGE_FILE).is_file():
-        return Condition("revoked", True, f"{len(own)} ids; those in PostgreSQL count too")
-    task = read_task(directory)
-    known = _rows(
-        directory / f"{role.name}.sqlite",
-        "revoked",
+    known = rows_of_party(
+        *(directory, role.name, "revoked"),
         "SELECT id FROM revoked WHERE task_id = ?",
-        (task.task_id,),
+        (read_task(directory).task_id,),
     )
     lost = {bytes(who) for (who,) in known} - own
     if lost:
@@ -341,16 +243,6 @@ def _revoked(directory: Path, role: _Role) -> Condition:
             "restore it from a copy",
         )
     return Condition("revoked", True, f"{len(own)} ids")
-
-
-def _rows(
-    path: Path, table: str, statement: str, values: Sequence[Any] = ()
-) -> list[tuple[Any, ...]]:
-    """Return rows of a file that need not be there; none if an earlier program made it."""
-    tables = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
-    if not path.is_file() or not read_rows(path, tables, (table,)):
-        return []
-    return read_rows(path, statement, values)
 
 
 def _peer(directory: Path, role: _Role | None, address: str, trust: Trust | None) -> Condition:

@@ -190,7 +190,7 @@ def test_that_a_window_was_destroyed_is_said_for_ever(
     """A client asks only when its budget is used up, and that may be months later."""
     task = small_task(**OPEN_TASK, windows=2)
     world = PartyWorld(tmp_path, task)
-    world.analyzer.cards._pays = lambda change: True  # type: ignore[method-assign] # noqa: ARG005
+    world.analyzer.cards._pays = lambda *_: True  # type: ignore[method-assign]
     store, mine = OutcomeStore(tmp_path / "windows.sqlite"), world.new_pass()
     with on_loopback(shuffler_app(world.shuffler)) as address, connect(address) as http:
 

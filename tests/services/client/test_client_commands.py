@@ -70,14 +70,14 @@ def test_from_submit_to_look_up(
     monkeypatch.chdir(tmp_path / "elsewhere")
     place.submit("0")
     said = capsys.readouterr()
-    assert "nothing was sent now" in said.err
+    assert "no other is sent" in said.err
     # From another device the issuer says no, in words, and no line of it is raw JSON.
     with monkeypatch.context() as other:
         other.setenv("XDG_STATE_HOME", str(tmp_path / "another device"))
         with pytest.raises(SystemExit):
             place.submit("0")
     error = capsys.readouterr().err
-    assert "was used in this window, from another device or by somebody else" in error
+    assert "was used in this window: from another device" in error
     assert "urn:" not in error
 
     for number in range(1, USERS):

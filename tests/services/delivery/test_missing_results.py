@@ -267,7 +267,7 @@ def test_a_dead_service_is_one_plain_sentence(people: IssuingWorld, where: str) 
         ("/v2/tasks", 404, "no card of this window yet"),
         ("/v2/tokens", 401, "an invitation of this task"),
         ("/v2/tokens", 404, "another issuer"),
-        ("/v2/tokens", 409, "used in this window, from another device"),
+        ("/v2/tokens", 409, "used in this window: from another device"),
         ("/v2/tokens", 410, "next window"),
         ("/v2/tokens", 425, "clock"),
         ("/v2/tokens", 429, "six times"),

@@ -243,7 +243,7 @@ def test_changed_cards_are_refused_and_nothing_is_sent(world: IssuingWorld) -> N
     )
     for why, said in zip(cards, found["said"], strict=True):
         assert why in said
-        assert "Nothing was sent" in said
+        assert "Nothing of this time was sent" in said
     assert (found["kept"], found["asked"], found["after"]) == ([0, 0], [], "")
 
 
@@ -304,7 +304,7 @@ def test_a_key_of_small_primes_ends_the_window_before_anything_is_sent(
     # A unit goes to the issuer, which has another key.
     marked = [pair for pair in said["said"] if "made to mark people" in pair[0]]
     assert len(marked) >= 1
-    assert all("nothing was sent, and nothing will be" in pair[1] for pair in marked)
+    assert all("othing of this time was sent, and nothing will be" in pair[1] for pair in marked)
     ended = [row for row in said["rows"] if row["state"] == "ended"]
     assert [sorted(row) for row in ended] == [sorted(ALWAYS)] * len(marked)
     assert recorder.connections == 0
@@ -327,7 +327,7 @@ def test_answers_that_are_no_signature_end_the_window(world: IssuingWorld) -> No
     )
     assert len(found) == 8
     assert all("no signature on what this page asked for" in one for one in found[::2])
-    assert all("nothing was sent, and nothing will be" in one for one in found[1::2])
+    assert all("othing of this time was sent, and nothing will be" in one for one in found[1::2])
     assert recorder.connections == 0
 
 
@@ -351,7 +351,7 @@ def test_a_clock_that_was_wrong_makes_no_second_report(world: IssuingWorld) -> N
         """,
     )
     # The issuer's clock is right: no tokens for the later window yet.
-    over = "is not made anew. Nothing was sent now."
+    over = "is not made anew. Nothing of this time was sent."
     assert found["said"][0] == ""
     assert "clock right" in found["said"][1]
     assert all(over in said for said in found["said"][2:4])

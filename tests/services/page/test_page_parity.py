@@ -128,7 +128,7 @@ def test_what_another_tab_took_away_is_said_and_nothing_is_sent(world: IssuingWo
     # Of a card alone nothing is kept: the draw comes after it.
     assert said[0] == ""
     assert [one[: len(GONE)] for one in (said[1], said[3], said[4])] == [GONE] * 3
-    assert "is not made anew. Nothing was sent now." in said[2]
+    assert "is not made anew. Nothing of this time was sent." in said[2]
     # The last one was on its way already when it was taken away.
     assert all("Nothing more is sent" in said[at] for at in (1, 3, 4))
     assert (times, len(recorder.bodies)) == (1, 1)

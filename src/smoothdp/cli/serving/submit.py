@@ -46,8 +46,15 @@ def submit(datum: str, task: Path, shuffler: str, pass_file: Path, **more: Any) 
     Example:
       smoothdp submit 1 --task task.json --shuffler http://127.0.0.1:8601 --pass p --invitation i
     """
-    datum = sys.stdin.readline().strip() if datum == "-" else datum
+    datum = _typed() if datum == "-" else datum
     take_part(datum, task, shuffler, pass_file, **more)
+
+
+def _typed() -> str:
+    """Return a line of the standard input as it was typed: names of bins may begin with a space."""
+    if sys.stdin is None:
+        raise click.UsageError('Expected DATUM on the standard input for "-"; got a closed one.')
+    return sys.stdin.readline().rstrip("\r\n")
 
 
 @click.command()

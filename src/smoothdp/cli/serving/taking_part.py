@@ -42,10 +42,12 @@ def take_part(
         caches=cache,
         person=person,
     )
+    for window in part.late:
+        click.echo(f"The report of window {window}, which had not arrived, was sent now.", err=True)
     if part.before:
         click.echo(
-            f"A report of window {part.window} was accepted before: nothing was sent now. If "
-            "another person answers, give --person.",
+            f"A report of window {part.window} was accepted before: no other is sent. If another "
+            "person answers, give --person.",
             err=True,
         )
     if part.begun:

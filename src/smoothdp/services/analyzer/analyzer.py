@@ -11,6 +11,7 @@ from smoothdp.services.analyzer.task_ledger import TaskLedger
 from smoothdp.services.analyzer.window_cards import WindowCards, key_scope
 from smoothdp.services.faults import Reach, pass_by
 from smoothdp.services.formats.batch import BatchHeader
+from smoothdp.services.formats.design.budget import KEY_SECONDS
 from smoothdp.services.formats.reading import DecodeError
 from smoothdp.services.formats.served import Served
 from smoothdp.services.formats.signing import SigningKey, VerifyingKey
@@ -75,9 +76,9 @@ class Analyzer:
     def put_batch(self, batch_id: bytes, data: bytes) -> int:
         """Take the header of a batch; the HTTP status.
 
-        201 new, 200 known with the same bytes, 409 no card or another batch of this name or
-        window, 425 a window that is not over, 503 while the clocks do not agree, 400 anything
-        that makes it no batch of the task.
+        201 new, 200 known with the same bytes, 409 no card, another batch of this name or
+        window, or a window that was over seven days ago, 425 one that is not over, 503 while the
+        clocks do not agree, 400 anything that makes it no batch of the task.
         """
         try:
             header = BatchHeader.decode(data)
@@ -104,7 +105,8 @@ class Analyzer:
             verdict = self.verdict(window)
             if verdict is not Verdict.CLOSE:
                 return 503 if verdict is Verdict.HOLD else 425
-            if window not in self.cards.going_on():
+            lapsed = self.verdict(window, after=KEY_SECONDS) is Verdict.CLOSE
+            if lapsed or window not in self.cards.going_on():
                 return 409
             change.change(
                 "INSERT INTO batch (batch_id, task_id, window, header, state) "

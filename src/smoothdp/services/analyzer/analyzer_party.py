@@ -27,6 +27,7 @@ from smoothdp.services.operations.health import (
     storage_condition,
 )
 from smoothdp.services.store.erasable_keys import ErasableKeys
+from smoothdp.services.store.one_task import require_one_task
 from smoothdp.services.store.party_storage import open_storage
 from smoothdp.services.wire.key_files import SECRETS_FILE, read_secret
 
@@ -86,8 +87,10 @@ class AnalyzerParty:
                 remedy="Give the directory of the analyser of this task",
             )
         keys = ErasableKeys(directory / INNER_KEYS_FILE)
+        opened = open_storage(directory, "analyzer", ANALYZER_SCHEMA, storage)
+        require_one_task(opened, "card", task.task_id, directory=directory, scopes=keys.scopes())
         analyzer = Analyzer(
-            open_storage(directory, "analyzer", ANALYZER_SCHEMA, storage),
+            opened,
             task=task,
             keys=keys,
             sign_key=sign_key,

@@ -15,6 +15,7 @@ from smoothdp.services.analyzer.who_could import sentence
 from smoothdp.services.formats.design.values import INVALID
 from smoothdp.services.formats.task import Task
 from smoothdp.shuffle import Histogram, LowCommunicationHistogram
+from smoothdp.text import number_up
 
 CURVE_SHARES = ("1", "0.9", "0.75", "0.5", "0.25", "0.1")
 _INVALID_WORTH_SAYING = Fraction(1, 100)
@@ -36,7 +37,8 @@ def describe_batch(
     invalid = tally.get(INVALID, 0)
     protocol = task.collect(users)
     of_one_device = _epsilon(protocol.local_profile(), task)
-    of_this_batch, curve = _epsilons(task, users, ruling.honest, of_one_device)
+    accounts = users if served is None else served
+    of_this_batch, curve = _epsilons(task, users, accounts, ruling.honest, of_one_device)
     document: dict[str, Any] = {
         "task_id": task.task_id.hex(),
         "window": window,
@@ -64,10 +66,7 @@ def _warning(task: Task, users: int, tally: Tally) -> dict[str, Any]:
         if silent:
             return {
                 "users_without_noise_at_least": silent,
-                "warning": (
-                    f"at least {silent} users sent no noise: every count is too low by as many, "
-                    "and counts may be missing"
-                ),
+                "warning": _without_noise(protocol, silent),
             }
         if surplus:
             return {
@@ -82,17 +81,34 @@ def _warning(task: Task, users: int, tally: Tally) -> dict[str, Any]:
     return {}
 
 
+def _without_noise(protocol: Histogram | LowCommunicationHistogram, silent: int) -> str:
+    """Return what users without noise do to counts: those that it corrects for are not there."""
+    if isinstance(protocol, Histogram):
+        low = "as many"
+    else:
+        low = f"{number_up(float(silent * protocol.noise_probability))} on average"
+    return (
+        f"at least {silent} users sent no noise: every count is too low by {low}, and counts may "
+        "be missing"
+    )
+
+
 def _epsilons(
-    task: Task, users: int, honest: int, of_one_device: float | None
+    task: Task, users: int, accounts: int, honest: int, of_one_device: float | None
 ) -> tuple[float | None, dict[str, float | None]]:
-    """Return the epsilon of so many honest users, and of shares of the users.
+    """Return the epsilon of so many honest users, and of honest shares of the accounts served.
+
+    As in the release rule all others of the accounts may be among the users.
 
     Of more honest users it is no larger than of fewer (proofs/honest-users#2), and of one no
     larger than who sees the device itself has. The accountant's is where many users may draw
     noise anew, or few split their numbers: then that of fewer is said.
     """
     protocol = task.collect(users)
-    shares = {share: max(1, math.floor(users * Fraction(share))) for share in CURVE_SHARES}
+    shares = {
+        share: max(1, users - math.floor((1 - Fraction(share)) * accounts))
+        for share in CURVE_SHARES
+    }
     counts = {honest, min(honest, task.honest(task.min_batch)), *shares.values()}
     known = {count: _epsilon(protocol.profile(n_honest=count), task) for count in counts}
     known[1] = of_one_device

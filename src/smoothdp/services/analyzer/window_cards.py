@@ -24,6 +24,11 @@ def key_scope(task_id: bytes, window: int) -> bytes:
     return task_id + window.to_bytes(4, "big")
 
 
+def window_in(scope: bytes, task_id: bytes) -> int:
+    """Return the window that a name of `key_scope` is of."""
+    return int.from_bytes(scope[len(task_id) :], "big")
+
+
 class WindowCards:
     """Cards of one task.
 
@@ -71,7 +76,7 @@ class WindowCards:
                 return 409
             if rows and rows[0][1] not in (HALF,):
                 return 200 if known == key else 409
-            if not self._pays(change):
+            if not self._pays(change, window):
                 return 404
             if not rows:
                 change.change(
@@ -187,7 +192,7 @@ class WindowCards:
     def _has_lapsed(self, scope: bytes) -> bool:
         """Whether the window of a key is over for so long that every window has ended then."""
         task = self._task
-        end = (int.from_bytes(scope[len(task.task_id) :], "big") + 1) * task.window_seconds
+        end = (window_in(scope, task.task_id) + 1) * task.window_seconds
         verdict = self._clocks.verdict(end + task.grace_seconds + KEY_SECONDS)
         return verdict is Verdict.CLOSE
 
@@ -203,7 +208,7 @@ class WindowCards:
         """Return the windows that go on and have no private key any more: its file was lost."""
         before, made = self._keys.scopes(), self._made()
         # Ended, or made, meanwhile: the key was there before, or is there now.
-        there = {*before, *self._keys.scopes()}
+        there = {*before, *self._keys.scopes()} if self._keys.is_in_place() else set()
         named = {window: key_scope(self._task.task_id, window) for window in made}
         return [window for window, scope in named.items() if scope not in there]
 
@@ -215,14 +220,22 @@ class WindowCards:
             return 425
         return 410 if now >= (window + 1) * length else None
 
-    def _pays(self, change: Transaction) -> bool:
-        rows = change.execute(
-            "SELECT window FROM card WHERE task_id = ? AND state IN (?, ?)",
-            (self._task.task_id, MADE, SIGNED),
-        )
+    def _pays(self, change: Transaction, window: int) -> bool:
+        task_id = self._task.task_id
+        rows = change.execute("SELECT window, state FROM card WHERE task_id = ?", (task_id,))
+        states = {int(row[0]): str(row[1]) for row in rows}
         # Read after the cards: a window that ended before them is charged by now.
-        taken = self._ledger.charged().keys() | {int(window) for (window,) in rows}
-        return len(taken) < windows_paid(self._task)
+        taken = self._ledger.charged().keys() | {
+            at for at, state in states.items() if state in (MADE, SIGNED)
+        }
+        # Where the database was lost people may answer with a card of before: its key tells of it,
+        # until it is erased with the window.
+        taken |= {
+            at
+            for scope in self._keys.scopes()
+            if states.get(at := window_in(scope, task_id), HALF) == HALF
+        }
+        return len(taken - {window}) < windows_paid(self._task)
 
     def _make(self, change: Transaction, window: int) -> None:
         """Make the card of a window whose keys are all there."""

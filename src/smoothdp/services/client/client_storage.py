@@ -52,7 +52,7 @@ class ClientStorage(SqliteStorage):
 
 _REMEDY = (
     "Make room, or get the right to it. If it is damaged, move it away: this machine then begins "
-    "anew, and takes part from the next window on"
+    "anew, and the services take no second answer in a window"
 )
 
 

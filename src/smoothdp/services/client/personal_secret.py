@@ -8,6 +8,7 @@ from pathlib import Path
 from smoothdp.data.refusals import reason
 from smoothdp.errors import InvalidData
 from smoothdp.services.formats.secrets import SECRET_DIGITS
+from smoothdp.services.wire.calls import without_secrets
 
 
 def read_personal_secret(path: Path) -> str:
@@ -30,7 +31,7 @@ def read_personal_secret(path: Path) -> str:
         text, got = "", reason(error)
     if not re.fullmatch(f"[0-9a-f]{{{SECRET_DIGITS}}}", text):
         raise InvalidData(
-            expected=f"one pass or invitation in the file {path}",
+            expected=f"one pass or invitation in the file {without_secrets(str(path))}",
             got=got,
             remedy="smoothdp task tokens prints them",
         )

@@ -18,11 +18,11 @@ from smoothdp.services.wire.calls import Answer, ServiceError, Unreachable, ask
 TOKEN_REQUESTS = "application/vnd.esa.token-requests"
 SEALED_REPORT = "application/vnd.esa.sealed-report"
 USED = (
-    "This invitation was used in this window, from another device or by somebody else. Finish "
-    "there, or take part in the next window"
+    "This invitation was used in this window: from another device, from here before the state of "
+    "this machine was cleared, or by somebody else. Finish there, or take part in the next window"
 )
 _MOST_WAIT = 310.0
-_GONE = 410
+_NO_SECRET, _GONE = 401, 410
 _NEXT = "Take part in the next window"
 _CLOCK = "Set this machine's clock right, or wait for the window to begin"
 _ISSUER = {
@@ -36,7 +36,11 @@ _ISSUER = {
 _EXCHANGED = (
     ". If this was your pass, the issuer has seen it now: ask who runs the shuffler for another one"
 )
-"""Files are exchanged more easily than the links of a page."""
+_EXCHANGED_LATE = (
+    ". If this was your invitation, the shuffler has seen it now: ask who runs the analyser for "
+    "another one"
+)
+"""Files are exchanged more easily than the links of a page: at a retry the shuffler is first."""
 _SHUFFLER = {
     401: "Ask who runs the shuffler for a pass of this task",
     403: "The shuffler does not take the tokens: tell who runs the analyser and the shuffler",
@@ -50,6 +54,10 @@ _SHUFFLER = {
     429: f"Too many reports of this pass were not good. {_NEXT}",
 }
 Pause = Callable[[float], None]
+
+
+class SecretRefused(ServiceError):
+    """A pass or an invitation is none of the service that it was shown to."""
 
 
 def submit(
@@ -176,7 +184,7 @@ def _hand_in(
         ),
         wanted=202,
         expected="the shuffler to take the report",
-        remedies=_SHUFFLER,
+        remedies=_SHUFFLER | {401: _SHUFFLER[401] + _EXCHANGED_LATE},
         attempts=attempts,
         pause=pause,
     )
@@ -257,10 +265,11 @@ def _until_answered(
             pause(min(30.0, 0.2 * 2**attempt))
         try:
             answer = request()
-            if answer.status == 425 and not waited and (answer.seconds or _MOST_WAIT) < _MOST_WAIT:
+            seconds = _MOST_WAIT if answer.seconds is None else answer.seconds
+            if answer.status == 425 and not waited and seconds < _MOST_WAIT:
                 # It names a time: for a clock a little ahead of its own.
                 waited = True
-                pause(answer.seconds or 0.0)
+                pause(seconds)
                 answer = request()
         except Unreachable as error:
             problem = error
@@ -268,7 +277,8 @@ def _until_answered(
         if answer.status == wanted:
             return answer
         remedy = remedies.get(answer.status, "Try again: the same is sent")
-        problem = ServiceError(expected=expected, got=answer.words(), remedy=remedy)
+        kind = SecretRefused if answer.status == _NO_SECRET else ServiceError
+        problem = kind(expected=expected, got=answer.words(), remedy=remedy)
         if answer.status < 500 and answer.status != 408:
             break
     raise problem

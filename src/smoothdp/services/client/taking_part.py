@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -19,7 +19,7 @@ from smoothdp.services.client.inclusion import (
     standing_without_marks,
 )
 from smoothdp.services.client.outcomes import SENT, OutcomeStore
-from smoothdp.services.client.submit import submit
+from smoothdp.services.client.submit import SecretRefused, submit
 from smoothdp.services.formats.secrets import SECRET_DIGITS
 from smoothdp.services.formats.task import Task
 from smoothdp.services.wire.calls import ServiceError, ask, connect, one_place
@@ -34,6 +34,7 @@ class TakenPart:
         before: whether the shuffler had said before that it has the report: nothing was sent now.
         begun: whether a report was drawn before that had not arrived: it was sent now, whatever the
             datum of now is, and whoever gave it.
+        late: windows before, of which a report that had not arrived was sent now too.
 
     >>> TakenPart(7, before=False).window
     7
@@ -42,6 +43,7 @@ class TakenPart:
     window: int
     before: bool
     begun: bool = False
+    late: tuple[int, ...] = ()
 
 
 def take_part(
@@ -125,16 +127,24 @@ who runs the analyser.
             invitation=invitation,
             caches=to_caches,
         )
+        sent_late = list[int]()
         for late in client.waiting():
             # Its row decides what is sent; too late is no reason to miss the present window, nor is
-            # that another program has just put marks in its place.
-            with suppress(ServiceError, InvalidData):
+            # that another program has just put marks in its place. A pass that is none is: if it
+            # is the invitation, the pass would go to the issuer next.
+            try:
                 send(window=late, attempts=1)
+                sent_late.append(late)
+            except SecretRefused:
+                raise
+            except (ServiceError, InvalidData):
+                continue
         window = client.window_now()
         kept = client.kept(window)
         before = kept is not None and kept.state == SENT
         send(window=window)
-    return TakenPart(window, before, begun=kept is not None and not before)
+    begun = kept is not None and not before
+    return TakenPart(window, before, begun=begun, late=tuple(sent_late))
 
 
 def _require_secrets(pass_secret: str, invitation: str) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import httpx
@@ -25,6 +28,7 @@ from smoothdp.services.issuer.window_keys import (
     close_windows,
     coming_windows,
     has_card,
+    has_lapsed,
     keep_card,
     keep_told,
     key_of_window,
@@ -40,8 +44,9 @@ from smoothdp.services.operations.health import (
     disk_condition,
     storage_condition,
 )
-from smoothdp.services.operations.logs import Cause, PutOff, cause_of
+from smoothdp.services.operations.logs import Cause, PutOff, cause_of, said
 from smoothdp.services.operations.tls import Trust
+from smoothdp.services.store.one_task import require_one_task
 from smoothdp.services.store.revoked import REVOKED_FILE, Revoked
 from smoothdp.services.store.storage import SqliteStorage
 from smoothdp.services.tokens.issuer_key import HARDENED, SPKI_BYTES
@@ -57,8 +62,11 @@ from smoothdp.services.wire.key_files import SECRETS_FILE, read_secret
 ISSUER_FILE = "issuer.sqlite"
 _SECRETS = ("sign_key", "invitation_key", "analyzer_token")
 _SIGNED_CARD_BYTES = 115 + 2 + SPKI_BYTES + 2 * 64
+LOG = logging.getLogger("smoothdp.services")
 _TAKEN = (200, 201, 204)
 _OVER = 410
+_NEVER = (400, 409)
+"""To a number of accounts: of another window or card than it knows of."""
 _NOT_WANTED = (404, 425)
 """The budget does not pay for this window, or it is too far ahead."""
 
@@ -107,6 +115,7 @@ class IssuerParty:
                 remedy="Give the directory of the issuer of this task",
             )
         storage = SqliteStorage(directory / ISSUER_FILE, ISSUER_SCHEMA)
+        require_one_task(storage, "window_key", task.task_id, directory=directory)
         issuer = Issuer(
             storage,
             task=task,
@@ -124,13 +133,17 @@ class IssuerParty:
         Raises:
             SmoothdpError, OSError: what went wrong first; all that it was not needed for is done.
         """
-        with connect(analyzer_url, trust=trust) as http:
+        clocks, token = self.issuer.clocks, self.analyzer_token
+        with ExitStack() as stack:
+            # Made in the first step that needs it: of a certificate that cannot be read there is
+            # none, and the others are done all the same.
+            http = cache(lambda: stack.enter_context(connect(analyzer_url, trust=trust)))
             steps: tuple[Callable[[], object], ...] = (
-                lambda: exchange_clocks(http, self.issuer.clocks, token=self.analyzer_token),
-                lambda: close_windows(self.issuer),
-                lambda: self._tell_served(http),
-                lambda: self._bring_keys(http),
                 self.issuer.revoked.remember,
+                lambda: exchange_clocks(http(), clocks, token=token),
+                lambda: close_windows(self.issuer),
+                lambda: self._tell_served(http()),
+                lambda: self._bring_keys(http()),
             )
             do_all(steps)
 
@@ -214,7 +227,13 @@ class IssuerParty:
         problem: PutOff | None = None
         for window, statement in unsent(self.issuer):
             answer = self._ask(http, "PUT", "served", window, statement)
-            if answer.status not in _TAKEN:
+            if answer.status in _NEVER and has_lapsed(self.issuer, window):
+                # It has no card of the window any more: its database was lost.
+                why = f"the analyser answered {answer.status} to it, and has ended the window"
+                said(
+                    LOG, f"the number served in window {window} is told no more: {why}", Cause.OTHER
+                )
+            elif answer.status not in _TAKEN:
                 # One that the analyser has no card of any more must not hold up later windows.
                 refused = _refused(f"the number of accounts of window {window}", answer)
                 problem = problem or refused

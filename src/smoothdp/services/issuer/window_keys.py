@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from fractions import Fraction
 from functools import partial
 
 from smoothdp.errors import InvalidData
 from smoothdp.services.formats.card import SignedCard, check_card
-from smoothdp.services.formats.design.budget import ahead_seconds
+from smoothdp.services.formats.design.budget import KEY_SECONDS, ahead_seconds, windows_paid
 from smoothdp.services.formats.reading import DecodeError
 from smoothdp.services.formats.served import Served
 from smoothdp.services.issuer.issuer import Issuer
@@ -112,12 +110,8 @@ def cards_wanted(issuer: Issuer) -> int:
     Windows that were refused give their share back; that the issuer does not know.
     """
     task = issuer.task
-    paid = min(
-        Fraction(task.budget_epsilon) / Fraction(task.epsilon),
-        Fraction(task.budget_delta) / Fraction(task.delta),
-    )
     known = issuer.storage.read("SELECT count(*) FROM card WHERE task_id = ?", (task.task_id,))
-    return int(known[0][0] < math.floor(paid))
+    return int(known[0][0] < windows_paid(task))
 
 
 def close_windows(issuer: Issuer) -> list[int]:
@@ -183,8 +177,14 @@ def unsent(issuer: Issuer) -> list[tuple[int, bytes]]:
     return [(int(window), bytes(statement)) for window, statement in rows]
 
 
+def has_lapsed(issuer: Issuer, window: int) -> bool:
+    """Whether a window is over for so long that the analyser has ended it, whatever came."""
+    over = issuer.begin(window + 1) + issuer.task.grace_seconds
+    return issuer.clocks.verdict(over + KEY_SECONDS) is Verdict.CLOSE
+
+
 def keep_told(issuer: Issuer, window: int) -> None:
-    """Keep that the analyser has the number of accounts of a window."""
+    """Keep that the number of accounts of a window is told to the analyser no more."""
     with issuer.storage.transaction() as change:
         change.change(
             "UPDATE served SET sent = 1 WHERE task_id = ? AND window = ?",

@@ -110,6 +110,11 @@ class PartyProtocol(HttpToolsProtocol):
         """Start the request; its own limits begin here."""
         self._disarm()
         self._in_headers = False
+        size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
+        if size > MOST_HEADER_BYTES:
+            # They may have come at once, with their end.
+            self._refuse(431)
+            return
         if any(name == b"transfer-encoding" for name, _ in self.headers):
             self._refuse(411)
             return

@@ -21,6 +21,7 @@ from enum import StrEnum
 from typing import Any, TextIO
 
 from smoothdp.errors import BudgetExceeded, LedgerError, SmoothdpError
+from smoothdp.services.operations.tls import BadCertificate
 from smoothdp.services.store.storage import StorageFull, StorageUnreachable
 
 AGAIN_SECONDS = 600.0
@@ -89,7 +90,7 @@ def _own_cause(error: BaseException) -> Cause | None:
         return Cause.LEDGER
     if isinstance(error, StorageFull):
         return Cause.DISK
-    if isinstance(error, ssl.SSLError):
+    if isinstance(error, ssl.SSLError | BadCertificate):
         return Cause.TLS
     if isinstance(error, sqlite3.OperationalError):
         text = str(error)

@@ -18,7 +18,11 @@ from smoothdp.services.operations.health import Condition
 from smoothdp.services.operations.logs import Cause
 from smoothdp.services.store.erasable_keys import name_of
 from smoothdp.services.store.migrations import Schema, number_of
-from smoothdp.services.store.party_storage import number_in_postgres
+from smoothdp.services.store.party_storage import (
+    STORAGE_FILE,
+    number_in_postgres,
+    rows_in_postgres,
+)
 
 _MOST_AHEAD_SECONDS = 60.0
 
@@ -48,7 +52,7 @@ def rights_condition(directory: Path, *, public: Sequence[str] = ()) -> Conditio
         directory: a party's.
         public: names of files that others may read.
     """
-    wrong = []
+    wrong, owner = [], _expected_owner(directory)
     for path in [directory, *sorted(p for p in directory.iterdir() if p.name not in public)]:
         info = path.lstat()
         if stat.S_ISLNK(info.st_mode):
@@ -57,8 +61,9 @@ def rights_condition(directory: Path, *, public: Sequence[str] = ()) -> Conditio
             continue
         elif stat.S_IMODE(info.st_mode) & 0o077:
             wrong.append(f"others have rights on {path}")
-        elif hasattr(os, "geteuid") and info.st_uid != os.geteuid():
-            wrong.append(f"{path} is another user's than who asks")
+        elif owner is not None and info.st_uid != owner:
+            whose = "who asks" if owner == os.geteuid() else f"{directory}"
+            wrong.append(f"{path} is another user's than {whose}")
     if wrong:
         return Condition("rights", False, f"{'; '.join(wrong)}: chmod go= them, or chown")
     databases = sorted(p for p in directory.iterdir() if p.suffix in (".sqlite", ".db"))
@@ -67,6 +72,14 @@ def rights_condition(directory: Path, *, public: Sequence[str] = ()) -> Conditio
         words = f"{', '.join(fixed)} cannot be written: chmod u+w, or mount for writing"
         return Condition("rights", False, words)
     return Condition("rights", True, "files are their owner's alone")
+
+
+def _expected_owner(directory: Path) -> int | None:
+    """Return who should own a party's files: who asks, or, of root, whose directory it is."""
+    if not hasattr(os, "geteuid"):
+        return None
+    asks = os.geteuid()
+    return asks if asks else directory.stat().st_uid
 
 
 def storage_file_condition(path: Path, schema: Schema | str) -> Condition:
@@ -134,6 +147,29 @@ def read_rows(path: Path, statement: str, values: Sequence[Any] = ()) -> list[tu
             got=str(error),
             remedy="Give the directory that this party serves from",
         ) from error
+
+
+def rows_of_file(
+    path: Path, table: str, statement: str, values: Sequence[Any] = ()
+) -> list[tuple[Any, ...]]:
+    """Return rows of a file that need not be there; none if an earlier program made it."""
+    tables = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
+    if not path.is_file() or not read_rows(path, tables, (table,)):
+        return []
+    return read_rows(path, statement, values)
+
+
+def rows_of_party(
+    directory: Path, role: str, table: str, statement: str, values: Sequence[Any] = ()
+) -> list[tuple[Any, ...]]:
+    """Return rows of a party's state, in its file or in the PostgreSQL that it names; change none.
+
+    Raises:
+        SmoothdpError: why they cannot be read.
+    """
+    if (directory / STORAGE_FILE).is_file():
+        return rows_in_postgres(directory, table, statement, values)
+    return rows_of_file(directory / f"{role}.sqlite", table, statement, values)
 
 
 @contextmanager

@@ -16,6 +16,10 @@ from cryptography import x509
 from smoothdp.errors import InvalidParameter
 
 
+class BadCertificate(InvalidParameter):
+    """A file of certificates that cannot be read, or is none."""
+
+
 @dataclass(slots=True)
 class Served:
     """The certificate that a service shows to its callers.
@@ -47,7 +51,7 @@ class Served:
         try:
             context.load_cert_chain(self.certificate, self.key, password="")
         except (OSError, ValueError) as error:
-            raise InvalidParameter(
+            raise BadCertificate(
                 expected=f"a certificate {self.certificate} and its key {self.key}, in PEM",
                 got=_why(error),
                 remedy="Give two PEM files that belong together, the key without a password",
@@ -91,7 +95,7 @@ class Trust:
             try:
                 context.load_cert_chain(self.client_certificate, password="")
             except (OSError, ValueError) as error:
-                raise InvalidParameter(
+                raise BadCertificate(
                     expected=f"a certificate and its key in {self.client_certificate}, in PEM",
                     got=_why(error),
                     remedy="Give --client-certificate one PEM file with both, without a password",
@@ -108,7 +112,7 @@ def read_certificate(file: Path) -> x509.Certificate:
     try:
         return x509.load_pem_x509_certificate(file.read_bytes())
     except (OSError, ValueError) as error:
-        raise InvalidParameter(
+        raise BadCertificate(
             expected=f"a certificate {file}, in PEM",
             got=_why(error) if isinstance(error, OSError) else "something else",
             remedy="Give the PEM file of the certificate",
@@ -125,13 +129,13 @@ def _trust_only(context: ssl.SSLContext, ca: Path, option: str) -> None:
         context.load_verify_locations(ca)
         found = context.cert_store_stats()["x509"]
     except (OSError, ValueError) as error:
-        raise InvalidParameter(
+        raise BadCertificate(
             expected=f"certificates of authorities in {ca}, in PEM",
             got=_why(error),
             remedy=f"Give {option} a PEM file",
         ) from None
     if not found:
-        raise InvalidParameter(
+        raise BadCertificate(
             expected=f"certificates of authorities in {ca}, in PEM",
             got="none",
             remedy=f"Give {option} a PEM file",

@@ -62,14 +62,20 @@ def deliver_batches(shuffler: Delivering, put: Put) -> int:
         "SELECT batch_id, window, header FROM batch WHERE state = ? ORDER BY window", (SEALED,)
     )
     refused: list[str] = []
+    put_off: PutOff | None = None
     for batch_id, window, header in rows:
         try:
             _offer_batch(shuffler, put, f"/v2/batches/{bytes(batch_id).hex()}", batch_id, header)
         except _Refused as error:
             refused.append(f"the analyser answered {error} to the batch of window {window}")
+        except PutOff as error:
+            # One that is damaged here, or comes damaged each time, must not hold up later ones.
+            put_off = put_off or error
     purge_delivered(shuffler)
     if refused:
         raise DeliveryRefused(refused)
+    if put_off is not None:
+        raise put_off
     return len(rows)
 
 

@@ -51,6 +51,8 @@ class GatewayCards:
         self._storage, self._keys, self._task, self._sign_key = storage, keys, task, sign_key
         self._reach = reach
         self._opened: dict[int, tuple[SignedCard, PrivateKey]] = {}
+        # Of a program that was stopped between storing a card and noting it, too: it is shown.
+        self._keys.note(*(self._signed_name(window) for window in self._collecting()))
 
     def offered_key(self, window: int) -> bytes:
         """Return the public gateway key of a window, which is on disk when this returns."""
@@ -140,6 +142,14 @@ class GatewayCards:
         )
         return rows == [(GIVEN,)]
 
+    def signed(self) -> int:
+        """Return of how many windows there is, or was, a card with both signatures."""
+        rows = self._storage.read(
+            "SELECT count(*) FROM card WHERE task_id = ? AND signed IS NOT NULL",
+            (self._task.task_id,),
+        )
+        return int(rows[0][0])
+
     def not_given(self, *, before: int) -> list[int]:
         """Return the windows before one whose card is signed, and which the analyser lacks."""
         rows = self._storage.read(
@@ -196,14 +206,18 @@ class GatewayCards:
 
     def lost(self) -> list[int]:
         """Return the windows that are open and have no private key any more: its file was lost."""
-        before = self.kept()
+        before, collecting = self.kept(), self._collecting()
+        # Closed, or opened, meanwhile: the key was there before, or is there now.
+        there = {*before, *self.kept()} if self._keys.is_in_place() else set()
+        return [window for window in collecting if window not in there]
+
+    def _collecting(self) -> list[int]:
+        """Return the windows that are open."""
         rows = self._storage.read(
             "SELECT window FROM collecting WHERE task_id = ? AND state = ?",
             (self._task.task_id, OPEN),
         )
-        # Closed, or opened, meanwhile: the key was there before, or is there now.
-        there = {*before, *self.kept()}
-        return [int(window) for (window,) in rows if int(window) not in there]
+        return [int(window) for (window,) in rows]
 
 
 def _refused(expected: str, got: str) -> InvalidData:

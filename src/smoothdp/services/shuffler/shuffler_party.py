@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import httpx
@@ -14,7 +16,7 @@ from smoothdp.errors import InvalidData
 from smoothdp.exact.parameters.numbers import exact_int
 from smoothdp.services.faults import Reach, pass_by
 from smoothdp.services.formats.card import key_config
-from smoothdp.services.formats.design.budget import KEY_SECONDS, ahead_seconds
+from smoothdp.services.formats.design.budget import KEY_SECONDS, ahead_seconds, windows_paid
 from smoothdp.services.formats.party_files import read_task
 from smoothdp.services.formats.secrets import Secret
 from smoothdp.services.formats.signing import SigningKey
@@ -39,6 +41,7 @@ from smoothdp.services.shuffler.shuffler import Shuffler
 from smoothdp.services.shuffler.shuffler_tables import SEALED, SHUFFLER_SCHEMA
 from smoothdp.services.shuffler.shuffler_web import shuffler_app
 from smoothdp.services.store.erasable_keys import ErasableKeys
+from smoothdp.services.store.one_task import require_one_task
 from smoothdp.services.store.party_storage import open_storage
 from smoothdp.services.store.revoked import REVOKED_FILE, Revoked
 from smoothdp.services.wire.calls import Answer, ServiceError, Unreachable, ask, connect
@@ -103,6 +106,7 @@ class ShufflerParty:
             )
         keys = ErasableKeys(directory / GATEWAY_KEYS_FILE)
         opened = open_storage(directory, "shuffler", SHUFFLER_SCHEMA, storage)
+        require_one_task(opened, "card", task.task_id, directory=directory, scopes=keys.scopes())
         revoked = Revoked(directory / REVOKED_FILE, opened, task.task_id)
         shuffler = Shuffler(
             opened,
@@ -122,23 +126,26 @@ class ShufflerParty:
         Raises:
             SmoothdpError, OSError: what went wrong first; all that it was not needed for is done.
         """
-        with connect(analyzer_url, trust=trust) as http:
-            clocks, offer = self.shuffler.clocks, putting(http, self.analyzer_token)
+        clocks, token = self.shuffler.clocks, self.analyzer_token
+        with ExitStack() as stack:
+            # Made in the first step that needs it: of a certificate that cannot be read there is
+            # none, and the others are done all the same.
+            http = cache(lambda: stack.enter_context(connect(analyzer_url, trust=trust)))
 
             def put(path: str, body: bytes) -> int:
                 # A large batch takes longer than the word of a clock lasts, on both sides.
                 if clocks.word_age() > BRINGING_SECONDS:
-                    exchange_clocks(http, clocks, token=self.analyzer_token)
-                return offer(path, body)
+                    exchange_clocks(http(), clocks, token=token)
+                return putting(http(), token)(path, body)
 
             steps: tuple[Callable[[], object], ...] = (
-                lambda: exchange_clocks(http, clocks, token=self.analyzer_token),
+                self.revoked.remember,
+                lambda: exchange_clocks(http(), clocks, token=token),
                 lambda: seal_due(self.shuffler),
                 lambda: deliver_batches(self.shuffler, put),
-                lambda: self._bring_keys(http, self._coming_windows()),
-                lambda: self._bring_keys(http, self._late_windows()),
+                lambda: self._bring_keys(http(), self._coming_windows()),
+                lambda: self._bring_keys(http(), self._late_windows()),
                 self.shuffler.forget_old,
-                self.revoked.remember,
             )
             try:
                 do_all(steps)
@@ -179,7 +186,7 @@ class ShufflerParty:
                 "storage": lambda: storage_condition(storage),
                 "disk": lambda: disk_condition(directory),
                 "clock": lambda: clock_condition(self.shuffler.clocks),
-                "cards": lambda: cards_condition(self._cards_in_hand()),
+                "cards": lambda: cards_condition(self._cards_to_come(), least=self._cards_wanted()),
                 "keys": lambda: keys_condition(len(self.shuffler.cards.lost())),
                 "delivery": lambda: delivery_condition(
                     self._oldest_undelivered(), taken_seconds=KEY_SECONDS
@@ -188,9 +195,16 @@ class ShufflerParty:
             {"batches": lambda: self.shuffler.batch_states()},
         )
 
-    def _cards_in_hand(self) -> int:
-        """Return for how many windows, the present one included, there are cards."""
-        return sum(self.shuffler.cards.is_given(window) for window in self._coming_windows()[:5])
+    def _cards_to_come(self) -> int:
+        """Return for how many windows after the present one there are cards."""
+        return sum(self.shuffler.cards.is_given(window) for window in self._coming_windows()[1:5])
+
+    def _cards_wanted(self) -> int:
+        """Return how many windows to come should have a card: none once the budget is used up.
+
+        Windows that were refused give their share back; that the shuffler does not know.
+        """
+        return int(self.shuffler.cards.signed() < windows_paid(self.task))
 
     def _oldest_undelivered(self) -> float | None:
         """Return for how many seconds the oldest batch might have gone; None if none waits."""

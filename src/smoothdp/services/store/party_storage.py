@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.services.store.migrations import Schema
-from smoothdp.services.store.storage import SqliteStorage, Storage
+from smoothdp.services.store.storage import Row, SqliteStorage, Storage
 
 STORAGE_FILE = "storage"
 _POSTGRES = ("postgresql://", "postgres://")
@@ -65,6 +67,21 @@ def number_in_postgres(
     from smoothdp.services.store.postgres import number_at
 
     return number_at(address, schema, role=role, key_file=keys, name=name)
+
+
+def rows_in_postgres(
+    directory: Path, table: str, statement: str, values: Sequence[Any] = ()
+) -> list[Row]:
+    """Return rows at the address in a party's directory, as they lie there; none without the table.
+
+    Raises:
+        SmoothdpError: why they cannot be read.
+    """
+    address = named_address(directory) or ""
+    _require_postgres(address)
+    from smoothdp.services.store.postgres import rows_at
+
+    return rows_at(address, table, statement, values)
 
 
 def named_address(directory: Path) -> str | None:

@@ -266,6 +266,19 @@ def number_at(
         return _number(rows, schema, role=role, key_file=key_file, name=name)
 
 
+def rows_at(address: str, table: str, statement: str, values: Sequence[Any]) -> list[Row]:
+    """Return rows of a table in a database, none without the table; change nothing there.
+
+    Raises:
+        StorageUnreachable: no server there, or it refuses.
+    """
+    with Line(address, ROW_SECONDS, Losses()).used() as connection, closing(connection):
+        connection.execute("SET default_transaction_read_only TO on")
+        if connection.execute("SELECT to_regclass(%s)", (table,)).fetchone() == (None,):
+            return []
+        return connection.execute(statement_of(statement), values).fetchall()
+
+
 def require_unused(key_file: Path, scopes: Sequence[bytes]) -> None:
     """Raise InvalidData where keys are kept of rows that are not in a database: in another one.
 

@@ -126,10 +126,15 @@ def revoke(path: Path, ids: Iterable[bytes]) -> None:
         size = os.fstat(handle).st_size
         # A last line without an end would make one of two ids, and neither would count.
         if size and os.pread(handle, 1, size - 1) != b"\n":
-            file.write("\n")
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
+            text = f"\n{text}"
+        try:
+            file.write(text)
+            file.flush()
+            os.fsync(handle)
+        except OSError:
+            # Of a full disk: half of a line would keep the service from reading the others.
+            os.ftruncate(handle, size)
+            raise
 
 
 def _give_to_owner_of(directory: Path, handle: int) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import re
 import socket
 from contextlib import suppress
 from dataclasses import dataclass
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -19,6 +21,8 @@ from smoothdp.services.wire.deadline import deadline, whole_seconds
 _SECONDS = 30.0
 _MOST_ANSWER = 1 << 22
 _MOST_WORDS = 300
+_MOST_ADDRESS = 80
+_MAY_BE_SECRET = re.compile("[0-9a-fA-F]{65,}")
 _THIS_MACHINE = ("127.0.0.1", "::1")
 
 
@@ -72,6 +76,20 @@ def shown_words(text: str) -> str:
     return "".join(c for c in text[:_MOST_WORDS] if c.isprintable())
 
 
+def shown_address(address: object) -> str:
+    """Return the start of an address without what may be a secret, pasted into the wrong place.
+
+    >>> shown_address("https://poll.example#" + "0a" * 48)
+    "'https://poll.example#...'"
+    """
+    return repr(without_secrets(str(address))[:_MOST_ADDRESS])
+
+
+def without_secrets(text: str) -> str:
+    """Return a text without what may be a pass or an invitation: 96 digits; task ids have 64."""
+    return _MAY_BE_SECRET.sub("...", text)
+
+
 def ask(
     http: httpx.Client,
     method: str,
@@ -120,7 +138,8 @@ def ask(
         if end.passed:
             raise httpx.ReadTimeout("slow")
         return Answer(answer.status_code, bytes(data), _seconds(answer.headers))
-    except httpx.TransportError as error:
+    except (httpx.TransportError, UnicodeError) as error:
+        # UnicodeError: a host, or a proxy, that the system cannot look up.
         slow = "none in time" if end.passed else f"none ({type(error).__name__})"
         raise Unreachable(
             expected=f"an answer from {http.base_url}",
@@ -156,7 +175,7 @@ def connect(url: str, *, trust: Trust | None = None) -> httpx.Client:
     if not isinstance(url, str):
         raise InvalidParameter(
             expected="an address such as https://shuffler.example",
-            got=repr(url)[:80],
+            got=shown_address(url),
             remedy="Give the address as text",
         )
     try:
@@ -169,13 +188,13 @@ def connect(url: str, *, trust: Trust | None = None) -> httpx.Client:
     if not good:
         raise InvalidParameter(
             expected="an address such as https://shuffler.example",
-            got=repr(url[:80]),
+            got=shown_address(url),
             remedy="Write the address with its scheme and host, and no more than a path",
         )
     if parts.scheme == "http" and not is_loopback(parts.hostname or ""):
         raise InvalidParameter(
             expected="https:// to another machine",
-            got=url,
+            got=shown_address(url),
             remedy="Use https: tokens would travel in the clear",
         )
     context = None if trust is None else trust.context()
@@ -186,6 +205,7 @@ def connect(url: str, *, trust: Trust | None = None) -> httpx.Client:
             timeout=_SECONDS,
             headers={"user-agent": "-", "accept": "*/*", "accept-encoding": "identity"},
             trust_env=parts.scheme == "https",
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
             event_hooks={"response": [_lead_nowhere]},
         )
         _ = http.base_url.host  # reads an international name
@@ -193,7 +213,7 @@ def connect(url: str, *, trust: Trust | None = None) -> httpx.Client:
         # Of the address, or of what the environment says of proxies and certificates.
         raise InvalidParameter(
             expected="an address, and an environment, with which calls can be made",
-            got=repr(url[:80]),
+            got=shown_address(url),
             remedy="Check the address; correct, or unset, HTTPS_PROXY, ALL_PROXY, SSL_CERT_FILE "
             "and SSL_CERT_DIR",
         ) from None

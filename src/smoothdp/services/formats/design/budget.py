@@ -75,5 +75,5 @@ def budget_sentence(task: Budgeted) -> str:
     return (
         f"The budget pays for {paid} window{'s' if paid > 1 else ''}. One with too few people "
         "costs nothing, but keeps its place until 7 days after its late reports: while all places "
-        f"are kept so, no window opens. With {places} places none waits."
+        f"are kept so, no window opens. With {places} places left none waits; a result takes one."
     )

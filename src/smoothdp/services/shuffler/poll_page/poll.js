@@ -205,7 +205,7 @@
     subtract: () => subtract
   });
   var NUMBER = /^(-?)([0-9]{1,60})(?:\/([0-9]{1,60})|\.([0-9]{1,60}))?(?:[eE](-?[0-9]{1,3}))?$/;
-  var NOT_A_NUMBER = "That is not a number. Write it in digits, with at most one point, such as 3.5. Nothing was sent.";
+  var NOT_A_NUMBER = "That is not a number. Write it in digits, with at most one point, such as 3.5. Nothing of it was sent.";
   function fraction(words) {
     const found = NUMBER.exec(String(words).trim());
     if (!found) throw new Error(NOT_A_NUMBER);
@@ -318,8 +318,8 @@
   );
   var SUFFIX = fromHex("0203010001");
   var SPKI_BYTES = PREFIX.length + MODULUS_BYTES + SUFFIX.length;
-  var MARKED = "The key of this poll was made to mark people. Nothing was sent, and nothing will be in this time: take part in the next one, and tell others.";
-  var NO_TOKEN = "The issuer's answer is no signature on what this page asked for. Nothing was sent, and nothing will be in this time: take part in the next one, and tell others.";
+  var MARKED = "The key of this poll was made to mark people. Nothing of this time was sent, and nothing will be in this time: take part in the next one, and tell others.";
+  var NO_TOKEN = "The issuer's answer is no signature on what this page asked for. Nothing of this time was sent, and nothing will be in this time: take part in the next one, and tell others.";
   var TokenRefused = class extends Error {
   };
   function modulusOf(spki) {
@@ -3593,7 +3593,7 @@
   var VERSION = 2;
   var HASH_BYTES2 = 32;
   var [KEM, KDF, AEAD] = [32, 1, 3];
-  var AGAIN = "Nothing was sent. Load this page again later, and tell others if this lasts.";
+  var AGAIN = "Nothing of this time was sent. Load this page again later, and tell others if this lasts.";
   var keyConfig = (window, gatewayKey) => concat(number(window % 256, 1), number(KEM, 2), gatewayKey, ...[4, KDF, AEAD].map((n) => number(n, 2)));
   var encapsulationHeader = (window) => concat(number(window % 256, 1), ...[KEM, KDF, AEAD].map((n) => number(n, 2)));
   function encodeCard({ taskId, window, gatewayKey, innerKey, spki }) {
@@ -3843,8 +3843,8 @@
     plain: () => plain
   });
   var NO_STORAGE = "This browser does not let the page keep anything, so an answer could be randomised twice. Allow storage for this page, or use another browser.";
-  var OTHER_CARD = "Another card was seen here for this time before. Nothing was sent now. Two cards for one time tell people apart: tell others of them.";
-  var SPENT = "The budget of this poll pays for no more answers of one person than were given here. Another one would tell the analyser more than was agreed on: nothing was sent. Ask who runs it for a new poll.";
+  var OTHER_CARD = "Another card was seen here for this time before. Nothing of this time was sent. Two cards for one time tell people apart: tell others of them.";
+  var SPENT = "The budget of this poll pays for no more answers of one person than were given here. Another one would tell the analyser more than was agreed on: nothing of this time was sent. Ask who runs it for a new poll.";
   var DRAWN = "drawn";
   var FINAL = "final";
   var SENT = "sent";
@@ -4158,7 +4158,7 @@
 
   // src/client/client.js
   var SEED_BYTES = 32;
-  var CLOCK = "That time is not the present one by the clock of this device. Nothing was sent. Set the clock right, or load this page again.";
+  var CLOCK = "That time is not the present one by the clock of this device. Nothing of this time was sent. Set the clock right, or load this page again.";
   var GONE = "What was kept of this answer is not there any more: its time is over by the clock of this device, or the storage of this page was cleared. Nothing more is sent.";
   async function takePart({ task, place, datum, signed, seconds, adopt = false }) {
     const most = paidWindows(task);
@@ -4302,6 +4302,7 @@
   __export(submit_exports, {
     CARDS: () => CARDS2,
     EXCHANGED: () => EXCHANGED,
+    EXCHANGED_LATE: () => EXCHANGED_LATE,
     ISSUER: () => ISSUER,
     OVER: () => OVER,
     REFUSED: () => REFUSED,
@@ -4313,10 +4314,11 @@
   });
   var ATTEMPTS = 5;
   var MOST_WAIT = 310;
+  var NO_SECRET = 401;
   var GONE2 = 410;
   var NEXT = "Take part in the next window";
   var CLOCK2 = "Set this machine's clock right, or wait for the window to begin";
-  var USED = "This invitation was used in this window, from another device or by somebody else. Finish there, or take part in the next window";
+  var USED = "This invitation was used in this window: from another device, from here before the state of this machine was cleared, or by somebody else. Finish there, or take part in the next window";
   var CARDS2 = { 404: "There is no card of this window yet, or it is over" };
   var ISSUER = {
     401: "Ask who runs the analyser for an invitation of this task",
@@ -4327,6 +4329,7 @@
     429: `The issuer has answered this request six times. ${NEXT}`
   };
   var EXCHANGED = ". If what you typed there was a pass, the second service's side has it now: do not use it, and ask who runs the shuffler for another one";
+  var EXCHANGED_LATE = ". If this was your invitation, the first service has seen it now: ask who runs the analyser for another one";
   var SHUFFLER = {
     401: "Ask who runs the shuffler for a pass of this task",
     403: "The shuffler does not take the tokens: tell who runs the analyser and the shuffler",
@@ -4337,8 +4340,8 @@
     429: `Too many reports of this pass were not good. ${NEXT}`
   };
   var WAITING = "An answer was randomised here with another link, and is not known to have arrived: it is sent again, whatever you choose now.";
-  var OVER = "An answer was given here before, for a time that this device took to be over: what was sent is not kept any more, and is not made anew. Nothing was sent now.";
-  var REFUSED = "The tokens of this time were refused here: nothing was sent, and nothing will be. Take part in the next window.";
+  var OVER = "An answer was given here before, for a time that this device took to be over: what was sent is not kept any more, and is not made anew. Nothing of this time was sent.";
+  var REFUSED = "The tokens of this time were refused here: nothing of this time was sent, and nothing will be. Take part in the next window.";
   async function placeOf({ task, taskId, window, pass, invitation }) {
     const byPass = await nameOf(pass);
     if (!isSignedTask(task)) return { taskId, window, who: byPass };
@@ -4367,7 +4370,8 @@
     const late = { ...place, window: window - 1 };
     const before = await keep(late, null);
     if (before?.state === FINAL) {
-      await handIn({ ...report, place: late, sending: { ...sending, attempts: 1 } }).catch(() => {
+      await handIn({ ...report, place: late, sending: { ...sending, attempts: 1 } }).catch((error) => {
+        if (error.status === NO_SECRET) throw error;
       });
     }
     let kept = await keep(place, null, { adopt, most: paidWindows(task) });
@@ -4407,7 +4411,8 @@
   }
   async function handIn({ task, taskId, pass, place, sending }) {
     await keepPass(place, paidWindows(task));
-    await untilAnswered(202, SHUFFLER, sending, async () => {
+    const words = { ...SHUFFLER, 401: SHUFFLER[401] + EXCHANGED_LATE };
+    await untilAnswered(202, words, sending, async () => {
       const body = await sealedReport({ place });
       return [`/v2/reports/${taskId}/${place.window}`, posted(body, pass, "sealed-report")];
     });
@@ -4432,7 +4437,7 @@
     for (let attempt = 0; attempt < attempts; attempt++) {
       if (attempt) await pause(Math.min(30, 0.2 * 2 ** attempt));
       let answer = await once();
-      if (answer?.status === 425 && !waited && (answer.seconds || MOST_WAIT) < MOST_WAIT) {
+      if (answer?.status === 425 && !waited && (answer.seconds ?? MOST_WAIT) < MOST_WAIT) {
         waited = true;
         await pause(answer.seconds);
         answer = await once();
@@ -4441,7 +4446,7 @@
       if (answer.status === wanted) return answer.body;
       if (answer.status < 500 && answer.status !== 408) {
         const remedy = words[answer.status] ?? `A service refused this (${answer.status})`;
-        throw new Error(`${remedy}.`);
+        throw Object.assign(new Error(`${remedy}.`), { status: answer.status });
       }
     }
     throw new Error("The service does not answer. Press the button again: the same is sent.");
@@ -4722,10 +4727,11 @@
     }
   }
   function datumOf(task) {
-    if (isNumber(task)) return $("number").value.replace(",", ".");
+    if (isNumber(task)) return pointed($("number").value);
     const place = Number(document.querySelector("input[name=choice]:checked").value);
     return isBinned(task) && task.domain.length ? task.domain[place] : place;
   }
+  var pointed = (typed) => /^[^,]*[1-9][^,.]*,[0-9]{3}$/.test(typed.trim()) ? typed : typed.replace(",", ".");
   async function send(poll) {
     const problem = problemOf(poll.task, secrets());
     if (problem) return tell(problem, "problem");
@@ -4742,7 +4748,7 @@
       const again = !isSignedTask(poll.task) && !anotherPerson && await isWaiting(await placeOf(who));
       const before = await submit({ ...who, datum: datumOf(poll.task), anotherPerson });
       const whose = again ? "The answer that was randomised here before, with another link," : "Your randomised answer";
-      const arrived = before ? "The answer that was randomised here before has arrived already: nothing was sent now." : `${whose} has arrived.`;
+      const arrived = before ? "The answer that was randomised here before has arrived already: no other is sent." : `${whose} has arrived.`;
       tell(`${arrived} The result appears here when it is published.`, "done");
       $("form").hidden = true;
       $("form").reset();
