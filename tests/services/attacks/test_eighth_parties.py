@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
+from smoothdp.errors import SmoothdpError
+from smoothdp.services.analyzer.analyzer_party import AnalyzerParty
 from smoothdp.services.formats.slots import open_slot
+from smoothdp.services.issuer.issuer_party import IssuerParty
+from smoothdp.services.shuffler.shuffler_party import ShufflerParty
+from smoothdp.services.wire.running import on_loopback
 from tests.services.storages import ONLY_SQLITE
 from tests.services.worlds.party_world import WINDOW
 from tests.services.worlds.small_tasks import small_task
+from tests.services.worlds.three_parties import PARTIES, Parties
 from tests.services.worlds.whole_world import WholeWorld
 
 pytestmark = ONLY_SQLITE
@@ -45,3 +51,51 @@ def test_what_the_analyser_sees_keeps_the_promise_if_so_many_of_those_served_are
     others = [open_slot(slot, card, key) for slot in slots if slot not in known]
     assert task.keeps_promise(len(others)), f"the analyser sees {len(others)} honest user alone"
     world.close()
+
+
+def test_parties_that_go_on_to_another_task_keep_no_key_of_the_windows_of_the_first(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+) -> None:
+    """The budget is spent, a new task is made of the same halves and copied into the directories.
+
+    Nothing refuses that. What each party has of the windows of the first task that were not over
+    is never closed, and the check of the directory finds it good.
+    """
+    with ExitStack() as stack:
+        parties = Parties(tmp_path, stack)
+        for _ in range(2):
+            parties.round()
+        first = parties.task.task_id
+        for party in (parties.analyzer, parties.shuffler, parties.issuer):
+            party.close()
+        another = replace(parties.task, min_batch=parties.task.min_batch + 1)
+        for name in PARTIES:
+            (tmp_path / name / "task.json").write_bytes(another.encoded)
+        folder = {name: tmp_path / name for name in PARTIES}
+        try:
+            parties.analyzer = AnalyzerParty.from_directory(
+                folder["analyzer"], clocks=parties.clocks()
+            )
+            parties.shuffler = ShufflerParty.from_directory(
+                folder["shuffler"], clocks=parties.clocks()
+            )
+            parties.issuer = IssuerParty.from_directory(folder["issuer"], clocks=parties.clocks())
+        except SmoothdpError:
+            return  # Refused in words: nothing is forgotten.
+        for party in (parties.analyzer, parties.shuffler, parties.issuer):
+            stack.callback(party.close)
+        parties.url = stack.enter_context(on_loopback(parties.analyzer.app(work_seconds=3600)))
+        parties.now += 40 * 86_400
+        for _ in range(2):
+            parties.round()
+        left = {
+            "inner keys": [s for s in parties.analyzer.analyzer.keys.scopes() if s[:32] == first],
+            "gateway keys": [
+                s for s in parties.shuffler.shuffler.cards._keys.scopes() if s[:32] == first
+            ],
+            "issuer keys": parties.issuer.issuer.storage.read(
+                "SELECT window FROM window_key WHERE task_id = ? AND secret IS NOT NULL", (first,)
+            ),
+        }
+        assert {name: len(keys) for name, keys in left.items()} == dict.fromkeys(left, 0)
