@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 
 from smoothdp.errors import SmoothdpError
 from smoothdp.services.analyzer.analyzer_party import AnalyzerParty
+from smoothdp.services.analyzer.release import work
 from smoothdp.services.formats.slots import open_slot
 from smoothdp.services.issuer.issuer_party import IssuerParty
+from smoothdp.services.operations.logs import PutOff
 from smoothdp.services.shuffler.shuffler_party import ShufflerParty
 from smoothdp.services.wire.running import on_loopback
 from tests.services.storages import ONLY_SQLITE
-from tests.services.worlds.party_world import WINDOW
+from tests.services.worlds.party_world import WINDOW, PartyWorld
 from tests.services.worlds.small_tasks import small_task
 from tests.services.worlds.three_parties import PARTIES, Parties
 from tests.services.worlds.whole_world import WholeWorld
@@ -99,3 +101,30 @@ def test_parties_that_go_on_to_another_task_keep_no_key_of_the_windows_of_the_fi
             ),
         }
         assert {name: len(keys) for name, keys in left.items()} == dict.fromkeys(left, 0)
+
+
+def test_a_batch_that_arrives_damaged_each_time_holds_up_no_other(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+) -> None:
+    """One part is damaged on the shuffler's disk: 422 in each round, until it is dropped.
+
+    The batches of later windows wait behind it, and the analyser ends each of these windows after
+    seven days, although its own batch is whole.
+    """
+    world = PartyWorld(tmp_path, small_task(issuer=None, proof="none"))
+    for window in (WINDOW, WINDOW + 1):
+        world.open_window(window)
+    world.send_many(12)
+    world.seal()
+    with world.shuffler.storage.transaction() as change:
+        change.change("UPDATE batch_part SET bytes = ?", (bytes(52 * 12),))
+    world.send_many(12, window=WINDOW + 1)
+    world.seal(WINDOW + 1)
+    for _ in range(3):
+        with suppress(PutOff):
+            world.deliver()
+    work(world.analyzer)
+    assert world.result(WINDOW)["state"] == "arriving"
+    assert world.result(WINDOW + 1)["state"] == "RELEASED"
+    world.close()
