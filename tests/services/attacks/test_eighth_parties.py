@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
 from smoothdp.errors import SmoothdpError
 from smoothdp.services.analyzer.analyzer_party import AnalyzerParty
 from smoothdp.services.analyzer.release import work
+from smoothdp.services.analyzer.window_cards import GATEWAY
+from smoothdp.services.formats.design.budget import places_at_once, windows_paid
 from smoothdp.services.formats.slots import open_slot
 from smoothdp.services.issuer.issuer_party import IssuerParty
-from smoothdp.services.operations.logs import PutOff
+from smoothdp.services.operations.logs import Cause, PutOff
+from smoothdp.services.shuffler.sealing import seal_due
 from smoothdp.services.shuffler.shuffler_party import ShufflerParty
 from smoothdp.services.wire.running import on_loopback
 from tests.services.storages import ONLY_SQLITE
-from tests.services.worlds.party_world import WINDOW, PartyWorld
+from tests.services.worlds.party_world import HOUR, WINDOW, PartyWorld
 from tests.services.worlds.small_tasks import small_task
 from tests.services.worlds.three_parties import PARTIES, Parties
 from tests.services.worlds.whole_world import WholeWorld
@@ -112,6 +115,7 @@ def test_a_batch_that_arrives_damaged_each_time_holds_up_no_other(
     The batches of later windows wait behind it, and the analyser ends each of these windows after
     seven days, although its own batch is whole.
     """
+    causes: list[Cause] = []
     world = PartyWorld(tmp_path, small_task(issuer=None, proof="none"))
     for window in (WINDOW, WINDOW + 1):
         world.open_window(window)
@@ -122,9 +126,84 @@ def test_a_batch_that_arrives_damaged_each_time_holds_up_no_other(
     world.send_many(12, window=WINDOW + 1)
     world.seal(WINDOW + 1)
     for _ in range(3):
-        with suppress(PutOff):
+        try:
             world.deliver()
+        except PutOff as error:
+            causes.append(error.cause)
     work(world.analyzer)
     assert world.result(WINDOW)["state"] == "arriving"
     assert world.result(WINDOW + 1)["state"] == "RELEASED"
+    # What the log would say: nobody answered, or not in time.
+    assert Cause.CONNECTION not in causes
+    world.close()
+
+
+def test_with_as_many_places_as_are_named_no_window_waits(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+) -> None:
+    """The budget pays for as many windows as it takes so that "none waits"; three have results.
+
+    Each result takes a place for good, so that windows with too few people wait for the rest.
+    """
+    day = 86_400
+    options = {"issuer": None, "proof": "none", "window_seconds": day, "grace_seconds": HOUR}
+    task = small_task(windows=11, **options)
+    assert windows_paid(task) == places_at_once(task) == 11
+    assert not any("none waits" in words for words in task.advice)
+    world = PartyWorld(tmp_path, task)
+    cards: set[int] = set()
+    waited = []
+    for window in range(WINDOW, WINDOW + 14):
+        for hour in (0, 2):
+            world.go_to(window * day + hour * HOUR + 1.0)
+            seal_due(world.shuffler)
+            world.deliver()
+            work(world.analyzer)
+            for ahead in sorted({window, window + 1, window + 2} - cards):
+                key = world.shuffler.cards.offered_key(ahead)
+                if world.analyzer.cards.put_key(GATEWAY, ahead, key) != 201:
+                    break
+                world.open_window(ahead)
+                cards.add(ahead)
+            if hour == 0 and window not in cards:
+                waited.append(window)
+        if window < WINDOW + 3:
+            world.send_many(12, window=window)
+    assert len(world.charged()) == 3
+    assert waited == []
+    world.close()
+
+
+def test_the_curve_at_the_assumed_share_is_no_better_than_the_batch(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+) -> None:
+    """The task's share is of those *served*; the curve beside the figure is of those present."""
+    world = PartyWorld(tmp_path, small_task(epsilon="1", delta="0.001", min_batch=40))
+    world.open_window()
+    world.send_many(60)
+    document = world.finish(100)
+    assert document["state"] == "RELEASED"
+    assert document["honest_users_assumed"] == 50
+    of_share = document["epsilon_by_honest_share"][world.task.honest_share]
+    assert of_share >= document["epsilon_of_this_batch"]
+    world.close()
+
+
+def test_slots_to_points_of_small_order_mean_nothing_and_stop_nothing(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+) -> None:
+    """A user's token is good for any bytes: also for such that no key agrees on a secret with."""
+    prime = 2**255 - 19
+    points = [0, 1, prime - 1, prime, prime + 1, 1 << 255, (1 << 255) + prime]
+    world = PartyWorld(tmp_path, small_task(honest_share="0.5", min_batch=24))
+    world.open_window()
+    world.send_many(24)
+    for point in points:
+        slot = point.to_bytes(32, "little") + bytes(20)
+        assert world.send(world.sign([slot])).value == 202
+    document = world.finish(24 + len(points))
+    assert (document["state"], document["invalid_slots"]) == ("RELEASED", len(points))
     world.close()
