@@ -1,4 +1,4 @@
-"""The table of who can do what, tried again: what is assumed of users, and of whom it is counted."""
+"""Who can do what, tried again: whom the share that is assumed counts, and what waits for what."""
 
 from __future__ import annotations
 
