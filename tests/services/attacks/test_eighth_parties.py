@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -9,8 +10,11 @@ from pathlib import Path
 from smoothdp.errors import SmoothdpError
 from smoothdp.services.analyzer.analyzer_party import AnalyzerParty
 from smoothdp.services.analyzer.release import work
+from smoothdp.services.analyzer.release_rule import rule
+from smoothdp.services.analyzer.result_document import describe_batch
 from smoothdp.services.analyzer.window_cards import GATEWAY
 from smoothdp.services.formats.design.budget import places_at_once, windows_paid
+from smoothdp.services.formats.design.values import DUMMY
 from smoothdp.services.formats.slots import open_slot
 from smoothdp.services.issuer.issuer_party import IssuerParty
 from smoothdp.services.operations.logs import Cause, PutOff
@@ -207,3 +211,30 @@ def test_slots_to_points_of_small_order_mean_nothing_and_stop_nothing(
     document = world.finish(24 + len(points))
     assert (document["state"], document["invalid_slots"]) == ("RELEASED", len(points))
     world.close()
+
+
+def test_what_silent_users_do_to_every_count_is_what_is_said(
+    storage_kind: str,  # noqa: ARG001
+) -> None:
+    """Where noise is sent rarely, who sends none lowers a count by the rate of noise, not by 1.
+
+    The words of a released result are those of the other histogram, where noise is rarely omitted.
+    """
+    names = ("a", "b", "c")
+    options = {"issuer": None, "proof": "none", "domain": names}
+    task = small_task("low_communication_histogram", min_batch=240, honest_share="1/3", **options)
+    true, silent, tally = {"a": 100, "b": 40}, 100, Counter[int]()
+    for name, people in true.items():
+        for _ in range(people):
+            tally.update(task.values(names.index(name)))
+    tally[DUMMY] += silent * task.slots
+    ruling = rule(task, users=240, served=None, tally=tally)
+    assert ruling.state == ""
+    document = describe_batch(
+        task, window=WINDOW, users=240, served=None, tally=tally, ruling=ruling
+    )
+    least = document["users_without_noise_at_least"]
+    assert least > 40
+    assert "every count is too low by as many" in document["warning"]
+    for name, people in true.items():
+        assert people - document["counts"][name] >= least, (document["warning"], document["counts"])
