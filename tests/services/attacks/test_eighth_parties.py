@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import reduce
 from pathlib import Path
+
+import numpy as np
 
 from smoothdp.errors import SmoothdpError
 from smoothdp.services.analyzer.analyzer_party import AnalyzerParty
@@ -238,3 +241,35 @@ def test_what_silent_users_do_to_every_count_is_what_is_said(
     assert "every count is too low by as many" in document["warning"]
     for name, people in true.items():
         assert people - document["counts"][name] >= least, (document["warning"], document["counts"])
+
+
+def test_the_figures_of_a_sum_are_those_of_a_plain_convolution(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+) -> None:
+    """Epsilon by how many are honest, over all data of the others, by nothing of the library."""
+    world = PartyWorld(tmp_path, small_task(epsilon="1", delta="0.001", min_batch=40))
+    world.open_window()
+    world.send_many(44)
+    document = world.finish(44)
+    flip = int(world.task.noise) / 2**64
+    one, zero = np.array([flip, 1 - flip]), np.array([1 - flip, flip])
+
+    def delta(epsilon: float, honest: int) -> float:
+        worst = 0.0
+        for ones in range(honest):
+            others = [one] * ones + [zero] * (honest - 1 - ones)
+            p, q = (reduce(np.convolve, [*others, own]) for own in (one, zero))
+            for a, b in ((p, q), (q, p)):
+                worst = max(worst, float(np.maximum(a - np.exp(epsilon) * b, 0).sum()))
+        return worst
+
+    shown = document["epsilon_by_honest_share"]
+    assert document["honest_users_assumed"] == 40
+    said = {44: shown["1"], 22: shown["0.5"], 11: shown["0.25"]}
+    said[40] = document["epsilon_of_this_batch"]
+    for honest, epsilon in said.items():
+        assert delta(epsilon, honest) <= 0.001 * (1 + 1e-9)
+        assert delta(epsilon - 1e-3, honest) > 0.001
+    assert abs(document["most_one_false_user_moves_the_sum"] - 1 / (1 - 2 * flip)) < 1e-9
+    world.close()
