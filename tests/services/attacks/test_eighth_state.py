@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from smoothdp.services import check
+from smoothdp.services.client.outcomes import OutcomeStore
 from smoothdp.services.formats.party_files import revoke_tokens
 from smoothdp.services.operations.clock_guard import ClockGuard
 from smoothdp.services.shuffler.shuffler_party import ShufflerParty, issue_passes
+from tests.services.attacks.test_sixth_processes import restart
+from tests.services.delivery.test_clocks import JUMP, PARTIES, USERS, OwnClocks
 from tests.services.storages import ONLY_SQLITE
 from tests.services.worlds.directories import party_directories
 
@@ -20,21 +23,6 @@ pytestmark = ONLY_SQLITE
 
 NOBODY = 65534
 """Some user of the machine who is not root."""
-
-
-def as_another_user(call: Callable[[], None]) -> int:
-    """Run something in a process of another user; return 0 if it went well."""
-    child = os.fork()
-    if child:
-        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    code = 1
-    try:
-        os.setgid(NOBODY)
-        os.setuid(NOBODY)
-        call()
-        code = 0
-    finally:
-        os._exit(code)
 
 
 @pytest.fixture
@@ -87,3 +75,38 @@ def test_what_root_revokes_counts_for_a_service_of_a_user_of_its_own(
     assert revoke_tokens(directory, [lost]) == 1
     os.write(ask, b"!")
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_a_check_tells_nobody_a_clock_that_the_service_holds(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The threat model: "two clocks must agree, and none may have been set since the start; one
+    that was is told to nobody".
+
+    All follow one wrong source, and all hold. The analyser is started again after a crash; at the
+    shuffler somebody looks what is wrong, as the guide says: `serve check --peer`.
+    """
+    parties = OwnClocks(tmp_path)
+    parties.round()
+    store = OutcomeStore(tmp_path / "clients.sqlite")
+    parties.take_part(store)
+    before = parties.what_can_be_destroyed()
+    assert len(before["reports"]) == USERS
+    parties.wrong = dict.fromkeys(PARTIES, 8 * JUMP)
+    parties.round()
+    restart(parties, "analyzer")
+    parties.round()
+    assert parties.what_can_be_destroyed() == before
+    # A process of its own: its clock has not moved since *its* start.
+    monkeypatch.setattr(check, "ClockGuard", lambda: parties._of("shuffler"))
+    found = check.check_party(parties.made.shuffler, peer=parties.url)
+    said = {condition.name: condition for condition in found}
+    print(said["peer"])
+    for _ in range(2):
+        parties.round()
+    after = parties.what_can_be_destroyed()
+    parties.running.close()
+    store.close()
+    assert after == before
