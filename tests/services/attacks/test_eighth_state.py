@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from smoothdp.services import check
+from smoothdp.services.analyzer.analyzer_party import AnalyzerParty
 from smoothdp.services.client.outcomes import OutcomeStore
+from smoothdp.services.formats.batch import BatchHeader
 from smoothdp.services.formats.party_files import revoke_tokens
+from smoothdp.services.formats.result import SignedResult
+from smoothdp.services.formats.signing import SigningKey
 from smoothdp.services.operations.clock_guard import ClockGuard
 from smoothdp.services.shuffler.shuffler_party import ShufflerParty, issue_passes
 from tests.services.attacks.test_sixth_processes import restart
@@ -101,12 +107,50 @@ def test_a_check_tells_nobody_a_clock_that_the_service_holds(
     assert parties.what_can_be_destroyed() == before
     # A process of its own: its clock has not moved since *its* start.
     monkeypatch.setattr(check, "ClockGuard", lambda: parties._of("shuffler"))
-    found = check.check_party(parties.made.shuffler, peer=parties.url)
-    said = {condition.name: condition for condition in found}
-    print(said["peer"])
+    check.check_party(parties.made.shuffler, peer=parties.url)
     for _ in range(2):
         parties.round()
     after = parties.what_can_be_destroyed()
     parties.running.close()
     store.close()
     assert after == before
+
+
+def test_two_results_of_one_window_are_not_both_charged(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+) -> None:
+    """The guide: `serve check --results` says "whether the ledger has charged all results that
+    were published".
+
+    A machine that was set back to a snapshot started by itself, and a shuffler that is not honest
+    brought another batch of a window whose result was out: one charge, two results.
+    """
+    directory = party_directories(tmp_path / "task").analyzer
+    party = AnalyzerParty.from_directory(directory)
+    published = tmp_path / "published"
+    published.mkdir()
+    header = BatchHeader(
+        signed=True,
+        card_digest=bytes(32),
+        batch_id=bytes(16),
+        users=13,
+        slots=13,
+        part_hashes=(bytes(32),),
+        marks_sha256=bytes(32),
+    )
+    for users in (13, 12):
+        batch = replace(header, users=users, slots=users).sign(SigningKey.generate()).encode()
+        document = {
+            "task_id": party.task.task_id.hex(),
+            "window": 1000,
+            "users": users,
+            "batch_header": batch.hex(),
+        }
+        signed = SignedResult.sign(document, party.analyzer.sign_key)
+        (published / f"{users}.json").write_bytes(signed.encode())
+    # Of the snapshot and what came after it: the charge of the second result alone.
+    party.analyzer.ledger.charge(1000, batch=hashlib.sha256(batch).digest())
+    party.close()
+    said = {one.name: one for one in check.check_party(directory, results=published)}["ledger"]
+    assert not said.good, said.says
