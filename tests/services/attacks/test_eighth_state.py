@@ -20,10 +20,12 @@ from smoothdp.services.formats.result import SignedResult
 from smoothdp.services.formats.signing import SigningKey
 from smoothdp.services.operations.clock_guard import ClockGuard
 from smoothdp.services.shuffler.shuffler_party import ShufflerParty, issue_passes
+from smoothdp.services.wire.running import on_loopback
 from tests.services.attacks.test_sixth_processes import restart
 from tests.services.delivery.test_clocks import JUMP, PARTIES, USERS, OwnClocks
 from tests.services.storages import ONLY_SQLITE
 from tests.services.worlds.directories import party_directories
+from tests.services.worlds.postgres_server import PostgresServer
 
 pytestmark = ONLY_SQLITE
 
@@ -153,4 +155,52 @@ def test_two_results_of_one_window_are_not_both_charged(
     party.analyzer.ledger.charge(1000, batch=hashlib.sha256(batch).digest())
     party.close()
     said = {one.name: one for one in check.check_party(directory, results=published)}["ledger"]
+    assert not said.good, said.says
+
+
+@pytest.mark.slow
+def test_a_short_list_of_the_revoked_is_said_of_a_party_on_postgresql_too(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+    postgres_server: PostgresServer,
+) -> None:
+    """The guide, of a list that is lost or emptied: "the log and `serve check` say so"."""
+    directory = party_directories(tmp_path).shuffler
+    (directory / "storage").write_text(postgres_server.schema_for(directory, "shuffler"))
+    (directory / "storage").chmod(0o600)
+    (secret,) = issue_passes(directory, 1)
+    assert revoke_tokens(directory, [secret]) == 1
+    party = ShufflerParty.from_directory(directory)
+    (directory / "revoked").unlink()
+    party.revoked.remember()
+    assert party.shuffler.sender(secret) is None
+    said = {one.name: one for one in check.check_party(directory)}["revoked"]
+    party.close()
+    assert not said.good, said.says
+
+
+@pytest.mark.slow
+def test_lost_keys_of_windows_are_said_of_a_party_on_postgresql_too(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+    postgres_server: PostgresServer,
+) -> None:
+    """The guide: `serve check` says whether the directory is fit, "keys" among it."""
+    made = party_directories(tmp_path, has_issuer=False, issuer_url="")
+    directory = made.shuffler
+    (directory / "storage").write_text(postgres_server.schema_for(directory, "shuffler"))
+    (directory / "storage").chmod(0o600)
+    analyzer = AnalyzerParty.from_directory(made.analyzer)
+    party = ShufflerParty.from_directory(directory)
+    with on_loopback(analyzer.app(work_seconds=3600)) as url:
+        party.work(url)
+    assert party._cards_in_hand()
+    party.close()
+    for path in directory.glob("gateway.sqlite*"):
+        path.unlink()
+    party = ShufflerParty.from_directory(directory)
+    assert party.shuffler.cards.lost()
+    said = {one.name: one for one in check.check_party(directory)}["keys"]
+    for opened in (party, analyzer):
+        opened.close()
     assert not said.good, said.says
