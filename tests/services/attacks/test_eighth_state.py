@@ -6,6 +6,7 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from tests.services.delivery.test_clocks import JUMP, PARTIES, USERS, OwnClocks
 from tests.services.storages import ONLY_SQLITE
 from tests.services.worlds.directories import party_directories
 from tests.services.worlds.postgres_server import PostgresServer
+from tests.services.worlds.three_parties import HOUR, WINDOW, Parties
 
 pytestmark = ONLY_SQLITE
 
@@ -204,3 +206,57 @@ def test_lost_keys_of_windows_are_said_of_a_party_on_postgresql_too(
     for opened in (party, analyzer):
         opened.close()
     assert not said.good, said.says
+
+
+def without_its_database(parties: Parties, stack: ExitStack) -> AnalyzerParty:
+    """Let the analyser lose its database, which needs no backup, and start again."""
+    parties.analyzer.close()
+    for path in (parties.folder / "analyzer").glob("analyzer.sqlite*"):
+        path.unlink()
+    analyzer = AnalyzerParty.from_directory(parties.folder / "analyzer", clocks=parties.clocks())
+    stack.callback(analyzer.close)
+    parties.url = stack.enter_context(on_loopback(analyzer.app(work_seconds=3600)))
+    return analyzer
+
+
+def test_an_issuer_is_well_again_after_the_analyser_lost_its_database(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+) -> None:
+    """The guide: "After the loss of something that has no backup, the windows that have cards
+    already are lost. [...] Nothing need be done".
+
+    The issuer tells the number of accounts of a lost window for ever, and is refused for ever:
+    "round" at its `/readyz` stays red, whatever else fails later.
+    """
+    with ExitStack() as stack:
+        parties = Parties(tmp_path, stack)
+        parties.round()
+        analyzer = without_its_database(parties, stack)
+        parties.now = (WINDOW + 40 * 24) * HOUR + 60.0
+        # The window is closed, and told, in the first; the number is refused: it may fail.
+        for _ in range(2):
+            parties.shuffler.work(parties.url)
+            with suppress(OSError):
+                parties.issuer.work(parties.url)
+            analyzer.work()
+        parties.issuer.work(parties.url)
+
+
+def test_windows_whose_cards_were_lost_keep_their_places_in_the_budget(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+) -> None:
+    """The guide: "A card is made once, so there is none in its place, and each keeps its place in
+    the budget until its 7 days are over."
+    """
+    with ExitStack() as stack:
+        parties = Parties(tmp_path, stack)
+        parties.round()
+        made = [w for w in range(WINDOW, WINDOW + 9) if parties.analyzer.analyzer.cards.shown(w)]
+        assert made == [WINDOW, WINDOW + 1, WINDOW + 2]
+        analyzer = without_its_database(parties, stack)
+        for party in (parties.shuffler, parties.issuer, parties.shuffler):
+            party.work(parties.url)
+        more = [w for w in range(WINDOW, WINDOW + 9) if analyzer.analyzer.cards.shown(w)]
+        assert more == [], f"cards for {len(made) + len(more)} windows, where 3 are paid"
