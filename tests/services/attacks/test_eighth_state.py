@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from smoothdp.errors import SmoothdpError
 from smoothdp.services import check
 from smoothdp.services.analyzer.analyzer_party import AnalyzerParty
 from smoothdp.services.client.outcomes import OutcomeStore
@@ -20,6 +21,7 @@ from smoothdp.services.formats.party_files import revoke_tokens
 from smoothdp.services.formats.result import SignedResult
 from smoothdp.services.formats.signing import SigningKey
 from smoothdp.services.operations.clock_guard import ClockGuard
+from smoothdp.services.operations.tls import Trust
 from smoothdp.services.shuffler.shuffler_party import ShufflerParty, issue_passes
 from smoothdp.services.wire.running import on_loopback
 from tests.services.attacks.test_sixth_processes import restart
@@ -260,3 +262,28 @@ def test_windows_whose_cards_were_lost_keep_their_places_in_the_budget(
             party.work(parties.url)
         more = [w for w in range(WINDOW, WINDOW + 9) if analyzer.analyzer.cards.shown(w)]
         assert more == [], f"cards for {len(made) + len(more)} windows, where 3 are paid"
+
+
+def test_whoever_is_revoked_while_a_certificate_is_bad_stays_revoked(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+) -> None:
+    """The guide: "The ids in the file `revoked` are kept in the party's database too, from its
+    start or the next round of work (10 s) on."
+
+    A file of authorities that cannot be read ended the rounds before their first step.
+    """
+    directory = party_directories(tmp_path).shuffler
+    (secret,) = issue_passes(directory, 1)
+    party = ShufflerParty.from_directory(directory)
+    assert revoke_tokens(directory, [secret]) == 1
+    assert party.shuffler.sender(secret) is None
+    (tmp_path / "ca.pem").write_text("half a file")
+    with pytest.raises(SmoothdpError):
+        party.work("https://127.0.0.1:9", trust=Trust(ca=tmp_path / "ca.pem"))
+    party.close()
+    (directory / "revoked").unlink()
+    party = ShufflerParty.from_directory(directory)
+    sender = party.shuffler.sender(secret)
+    party.close()
+    assert sender is None
