@@ -15,12 +15,15 @@ import pytest
 from smoothdp.errors import SmoothdpError
 from smoothdp.services import check
 from smoothdp.services.analyzer.analyzer_party import AnalyzerParty
+from smoothdp.services.analyzer.release import work
 from smoothdp.services.client.outcomes import OutcomeStore
 from smoothdp.services.formats.batch import BatchHeader
 from smoothdp.services.formats.party_files import revoke_tokens
 from smoothdp.services.formats.result import SignedResult
 from smoothdp.services.formats.signing import SigningKey
+from smoothdp.services.issuer.window_keys import close_windows
 from smoothdp.services.operations.clock_guard import ClockGuard
+from smoothdp.services.operations.health import cards_condition
 from smoothdp.services.operations.tls import Trust
 from smoothdp.services.shuffler.shuffler_party import ShufflerParty, issue_passes
 from smoothdp.services.wire.running import on_loopback
@@ -30,6 +33,7 @@ from tests.services.storages import ONLY_SQLITE
 from tests.services.worlds.directories import party_directories
 from tests.services.worlds.postgres_server import PostgresServer
 from tests.services.worlds.three_parties import HOUR, WINDOW, Parties
+from tests.services.worlds.whole_world import WholeWorld
 
 pytestmark = ONLY_SQLITE
 
@@ -287,3 +291,73 @@ def test_whoever_is_revoked_while_a_certificate_is_bad_stays_revoked(
     sender = party.shuffler.sender(secret)
     party.close()
     assert sender is None
+
+
+class Stopped(Exception):
+    """As if the power had gone."""
+
+
+def test_an_analyser_that_comes_back_after_the_seven_days_refuses(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+) -> None:
+    """The protocol: "an A that stops between the charge and the result of step 4, and runs again
+    only after these 7 days, refuses a window that stays charged".
+    """
+    stops = [True]
+
+    def reach(point: str) -> None:
+        if stops and point == "release: between ledger and result":
+            stops.pop()
+            raise Stopped
+
+    world = WholeWorld(tmp_path, reach=reach, fast=True)
+    world.open_window()
+    assert [world.take_part(str(person)) for person in range(3)] == [202] * 3
+    with pytest.raises(Stopped):
+        world.end()
+    assert world.charged() == [WINDOW]
+    world.now += 8 * 86_400
+    world.restart()
+    work(world.analyzer)
+    said = world.result()
+    world.close()
+    assert said["state"] == "REFUSED"
+
+
+def test_an_analyser_takes_no_batch_after_the_seven_days(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+) -> None:
+    """The guide: "An analyser ends every window 7 days after its end and grace, and takes no batch
+    of it then (409)".
+
+    The shuffler comes back after eight days, tells its time, and hands over in the same round.
+    """
+    world = WholeWorld(tmp_path, fast=True)
+    world.open_window()
+    assert [world.take_part(str(person)) for person in range(3)] == [202] * 3
+    world.seal()
+    close_windows(world.issuer)
+    world.tell()
+    world.go_to(world.now + 8 * 86_400)
+    world.deliver()
+    work(world.analyzer)
+    assert world.charged() == []
+    world.close()
+
+
+def test_cards_are_red_when_no_window_to_come_has_one(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+) -> None:
+    """The guide, of `/readyz`: "cards: no cards for the windows to come"."""
+    with ExitStack() as stack:
+        parties = Parties(tmp_path, stack)
+        parties.round()
+        parties.now += 2 * HOUR
+        in_hand = parties.shuffler._cards_in_hand()
+        assert parties.shuffler.shuffler.cards.stored(WINDOW + 2) is not None
+        assert parties.shuffler.shuffler.cards.stored(WINDOW + 3) is None
+        said = cards_condition(in_hand)
+        assert not said.good, said.says
