@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from smoothdp.errors import SmoothdpError
+from smoothdp.errors import InvalidData, SmoothdpError
 from smoothdp.services import check
 from smoothdp.services.analyzer.analyzer_party import AnalyzerParty
 from smoothdp.services.analyzer.release import work
@@ -31,7 +31,9 @@ from tests.services.attacks.test_sixth_processes import restart
 from tests.services.delivery.test_clocks import JUMP, PARTIES, USERS, OwnClocks
 from tests.services.storages import ONLY_SQLITE
 from tests.services.worlds.directories import party_directories
+from tests.services.worlds.party_world import PartyWorld
 from tests.services.worlds.postgres_server import PostgresServer
+from tests.services.worlds.small_tasks import small_task
 from tests.services.worlds.three_parties import HOUR, WINDOW, Parties
 from tests.services.worlds.whole_world import WholeWorld
 
@@ -361,3 +363,36 @@ def test_cards_are_red_when_no_window_to_come_has_one(
         assert parties.shuffler.shuffler.cards.stored(WINDOW + 3) is None
         said = cards_condition(in_hand)
         assert not said.good, said.says
+
+
+def test_a_card_that_was_shown_after_a_kill_is_noted_beside_the_keys(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+) -> None:
+    """The protocol: S "stores the signed card, and beside its gateway keys that there is one, and
+    opens the window for reports".
+
+    Killed between the two, it came back and showed the card of an open task to everybody, while
+    the analyser was away. Its database was lost then, and the analyser lies.
+    """
+
+    def reach(point: str) -> None:
+        if point == "card: signature stored":
+            raise Stopped
+
+    world = PartyWorld(tmp_path, small_task(issuer=None, proof="none"), reach=reach)
+    with pytest.raises(Stopped):
+        world.open_window()
+    world.reach = lambda _: None
+    world.restart()
+    assert world.shuffler.cards.stored(WINDOW) is not None
+    assert world.shuffler.takes(WINDOW) is None
+    world.send_many(3)
+    world.close()
+    for path in world.folder.iterdir():
+        if path.name.split(".")[0] != "gateway":
+            path.unlink()
+    world._open()
+    with pytest.raises(InvalidData, match="one whose card was lost here"):
+        world.open_window()
+    world.close()
