@@ -1,8 +1,10 @@
-"""An eighth round, on what parties keep: who writes their files, copies, and parties that were away."""
+"""An eighth round, on what parties keep: who writes their files, copies, and who was away."""
 
 from __future__ import annotations
 
 import hashlib
+import io
+import logging
 import os
 import tempfile
 from collections.abc import Iterator
@@ -24,9 +26,12 @@ from smoothdp.services.formats.signing import SigningKey
 from smoothdp.services.issuer.window_keys import close_windows
 from smoothdp.services.operations.clock_guard import ClockGuard
 from smoothdp.services.operations.health import cards_condition
+from smoothdp.services.operations.logs import cause_of, json_lines, said
 from smoothdp.services.operations.tls import Trust
 from smoothdp.services.shuffler.shuffler_party import ShufflerParty, issue_passes
-from smoothdp.services.wire.running import on_loopback
+from smoothdp.services.shuffler.shuffler_tables import SHUFFLER_SCHEMA
+from smoothdp.services.store.party_storage import open_storage
+from smoothdp.services.wire.running import free_port, on_loopback
 from tests.services.attacks.test_sixth_processes import restart
 from tests.services.delivery.test_clocks import JUMP, PARTIES, USERS, OwnClocks
 from tests.services.storages import ONLY_SQLITE
@@ -395,4 +400,88 @@ def test_a_card_that_was_shown_after_a_kill_is_noted_beside_the_keys(
     world._open()
     with pytest.raises(InvalidData, match="one whose card was lost here"):
         world.open_window()
+    world.close()
+
+
+def test_no_line_of_the_log_names_the_address_of_a_database(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+) -> None:
+    """The guide, of the log: "No line names an account, a token or an address." """
+    pytest.importorskip("psycopg")
+    with free_port() as port:
+        number = port.getsockname()[1]
+    lines = io.StringIO()
+    with json_lines("shuffler", stream=lines):
+        address = f"postgresql://somebody@127.0.0.1:{number}/state"
+        with pytest.raises(SmoothdpError) as caught:
+            open_storage(tmp_path, "shuffler", SHUFFLER_SCHEMA, address)
+        # As a round of work does, when the server went away meanwhile.
+        error = caught.value
+        said(
+            logging.getLogger("smoothdp.services.test"),
+            "work was put off",
+            cause_of(error),
+            error=error,
+        )
+    assert "work was put off" in lines.getvalue()
+    assert "127.0.0.1" not in lines.getvalue(), lines.getvalue()
+
+
+# ---- what held
+
+
+def test_keys_of_lost_windows_go_though_others_bring_their_keys_again(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+) -> None:
+    """The issuer stopped before it had the cards; then the analyser lost its database.
+
+    The issuer brings its keys anew, and the windows have rows again that get no card: what is
+    left of the first cards goes after 7 days all the same.
+    """
+    with ExitStack() as stack:
+        parties = Parties(tmp_path, stack)
+        for party in (parties.shuffler, parties.issuer, parties.shuffler):
+            party.work(parties.url)
+        first = set(parties.analyzer.keys.scopes())
+        assert len(first) == 3
+        analyzer = without_its_database(parties, stack)
+        parties.issuer.work(parties.url)
+        assert analyzer.analyzer.cards.going_on()[:3] == [WINDOW, WINDOW + 1, WINDOW + 2]
+        assert analyzer.analyzer.cards.shown(WINDOW) is None
+        parties.now += 8 * 86_400
+        parties.shuffler.work(parties.url)
+        analyzer.work()
+        assert not first & set(analyzer.keys.scopes())
+
+
+@pytest.mark.parametrize("days", [8, 31])
+def test_after_days_without_any_party_nothing_of_an_open_window_is_kept(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+    days: int,
+) -> None:
+    """All stop in an open window, and all come back after its 7 and its 30 days."""
+    world = WholeWorld(tmp_path, fast=True)
+    world.open_window()
+    assert [world.take_part(str(person)) for person in range(3)] == [202] * 3
+    world.now += days * 86_400
+    world.restart()
+    for _ in range(2):
+        world.seal()
+        close_windows(world.issuer)
+        with suppress(OSError):
+            world.tell()
+            world.deliver()
+        world.shuffler.forget_old()
+        work(world.analyzer)
+    world.seal()
+    assert [keys.scopes() for keys in world.keys] == [[], []]
+    assert world.shuffler.storage.read("SELECT * FROM pending") == []
+    assert world.shuffler.storage.read("SELECT * FROM batch_part") == []
+    assert world.issuer.storage.read("SELECT secret, tag_key FROM window_key") == [(None, None)]
+    for table, column in (("tally", "n"), ("part", "bytes")):
+        rows = world.analyzer.storage.read(f"SELECT {column} FROM {table}")
+        assert [row for row in rows if row != (None,)] == []
     world.close()
