@@ -133,6 +133,32 @@ def test_a_check_tells_nobody_a_clock_that_the_service_holds(
     assert after == before
 
 
+def test_an_issuer_destroys_nothing_on_a_time_that_the_shuffler_contradicts(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+) -> None:
+    """The threat model: the promise needs "the clock of one party at least", and nothing stands
+    against "clocks that are wrong everywhere from the start".
+
+    Analyser and issuer are one operator's. After a power cut both start two days ahead, by one
+    wrong source. The shuffler's clock is right, and the analyser holds; but it tells its time.
+    """
+    parties = OwnClocks(tmp_path)
+    parties.round()
+    store = OutcomeStore(tmp_path / "clients.sqlite")
+    parties.take_part(store)
+    before = parties.what_can_be_destroyed()
+    parties.wrong |= {"analyzer": JUMP, "issuer": JUMP}
+    for party in ("analyzer", "issuer"):
+        restart(parties, party)
+    for _ in range(3):
+        parties.round()
+    after = parties.what_can_be_destroyed()
+    parties.running.close()
+    store.close()
+    assert after == before
+
+
 def test_two_results_of_one_window_are_not_both_charged(
     tmp_path: Path,
     storage_kind: str,  # noqa: ARG001
