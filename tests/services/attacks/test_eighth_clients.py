@@ -1,0 +1,220 @@
+"""An eighth round of attacks on clients: answers that lead away, words about what was sent, spellings.
+
+A redirection that cannot be read, a report that is sent late within a command that ends with a
+refusal, the issuer's address with the number of a network card.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.server
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from smoothdp.cli.main import main
+from smoothdp.errors import InvalidData, InvalidParameter, SmoothdpError
+from smoothdp.services import look_up_report, take_part
+from smoothdp.services.client import taking_part
+from smoothdp.services.client.client import Client
+from smoothdp.services.client.inclusion import Standing
+from smoothdp.services.client.outcomes import FINAL, SENT, OutcomeStore
+from smoothdp.services.client.submit import fetch_card, submit
+from smoothdp.services.formats.batch import BatchHeader
+from smoothdp.services.formats.card import SignedCard
+from smoothdp.services.formats.marks import MarksFile
+from smoothdp.services.formats.result import SignedResult
+from smoothdp.services.wire.calls import ServiceError, ask, connect
+from tests.services.worlds.issuing_world import HOUR, WINDOW, IssuingWorld, Recorder
+from tests.services.worlds.small_tasks import ANALYZER_SIGN, SHUFFLER_SIGN, small_task
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[IssuingWorld]:
+    made = IssuingWorld(tmp_path)
+    made.open_window()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def says() -> Iterator[Callable[[bytes], str]]:
+    """Start somebody who gives one answer to all; return the address."""
+    with contextlib.ExitStack() as stack:
+
+        def start(answer: bytes) -> str:
+            listening = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+
+            def serve() -> None:
+                while True:
+                    try:
+                        connection, _ = listening.accept()
+                    except OSError:
+                        return
+                    with connection, contextlib.suppress(OSError):
+                        while connection.recv(1 << 16):
+                            connection.sendall(answer)
+
+            threading.Thread(target=serve, daemon=True).start()
+            # That wakes whoever waits for the next one.
+            stack.callback(listening.shutdown, socket.SHUT_RDWR)
+            return f"http://127.0.0.1:{listening.getsockname()[1]}"
+
+        yield start
+
+
+Says = Callable[[bytes], str]
+
+LEADS_AWAY = {
+    "no international name": b"https://xn--",
+    "no path": b"mailto:somebody",
+    "no host": b"https:///",
+    "bytes": b"https://\xff\xfe/",
+    "no port": b"https://x:99999999/",
+}
+
+
+def _away(place: bytes) -> bytes:
+    return b"HTTP/1.1 302 Found\r\nlocation: " + place + b"\r\ncontent-length: 0\r\n\r\n"
+
+
+# ---- answers that lead away
+
+
+@pytest.mark.parametrize("place", LEADS_AWAY.values(), ids=LEADS_AWAY)
+def test_an_answer_that_leads_nowhere_is_said_in_words(place: bytes, says: Says) -> None:
+    """A client stops at all that is not 408, 5xx or silence, in words and without a traceback."""
+    with connect(says(_away(place))) as service, contextlib.suppress(ServiceError):
+        assert ask(service, "GET", "/").status == 302
+
+
+@pytest.mark.parametrize("place", [b"https://xn--", b"mailto:somebody"])
+@pytest.mark.parametrize("lie", [Standing.DENIED, Standing.OTHER_CARD, Standing.DESTROYED])
+def test_a_shuffler_that_leads_away_from_its_marks_withholds_no_lie(
+    place: bytes, lie: Standing, says: Says, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two hashes, another card, a destroyed window "are said also if S withholds the marks file"."""
+    world = IssuingWorld(tmp_path, issuer=None, proof="none")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    store = OutcomeStore.of_user()
+    client = Client(world.task, store, clock=lambda: world.now)
+    digest = SignedCard.decode(world.make_card()).card.digest
+    client.take_part(1, card=world.make_card(), window=WINDOW)
+    client.accepted(WINDOW)
+    world.go_to((WINDOW + 2) * HOUR)
+    client.settle()
+    if lie is Standing.DESTROYED:
+        client.destroyed(WINDOW)
+    store.close()
+    marks = MarksFile.of(digest, [bytes(52)])
+    header = BatchHeader(False, digest, bytes(16), 20, 1, (bytes(32),), marks.sha256)
+    document = {
+        "task_id": world.task.task_id.hex(),
+        "window": WINDOW,
+        "card_digest": (bytes(32) if lie is Standing.OTHER_CARD else digest).hex(),
+        "marks_sha256": (bytes(32) if lie is Standing.DENIED else marks.sha256).hex(),
+        "batch_header": header.sign(SHUFFLER_SIGN).encode().hex(),
+    }
+    result = SignedResult.sign(document, ANALYZER_SIGN).encode()
+    shuffler = says(_away(place))
+    assert look_up_report(world.task, WINDOW, result=result, shuffler=shuffler) is lie
+    world.close()
+
+
+def test_a_cache_that_leads_away_stops_nobody(world: IssuingWorld, says: Says) -> None:
+    """The card comes "from I, or any cache": one that is none is passed by."""
+    with connect(says(_away(b"mailto:somebody"))) as cache, connect(world.address) as issuer:
+        card = fetch_card(
+            [cache, issuer], task=world.task, window=WINDOW, attempts=1, pause=lambda _: None
+        )
+    assert card == world.make_card()
+
+
+# ---- what was sent, and what is said of it
+
+
+class Late:
+    """A person whose report is final when the window ends, and waits for the shuffler."""
+
+    def __init__(self, world: IssuingWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.world, self.shuffler = world, Recorder(world, [503])
+        monkeypatch.setenv("XDG_STATE_HOME", str(world.folder / "state"))
+        monkeypatch.setattr(taking_part, "Client", partial(Client, clock=lambda: world.now))
+        quick = partial(submit, pause=lambda _: None, attempts=1)
+        monkeypatch.setattr(taking_part, "submit", quick)
+        self.secrets = {"pass_secret": "0a" * 48, "invitation": world.invitation()}
+        with pytest.raises(ServiceError):
+            self.take_part()
+        assert self.state(WINDOW) == FINAL
+        # The next window, and the grace of this one.
+        world.go_to(world.now + HOUR - 300)
+
+    def take_part(self, datum: Any = 1) -> Any:
+        world = self.world
+        return take_part(
+            world.task, datum, shuffler=self.shuffler.address, issuer=world.address, **self.secrets
+        )
+
+    def state(self, window: int) -> str | None:
+        store = OutcomeStore.of_user()
+        row = store.get(self.world.task.task_id, window, "me")
+        store.close()
+        return None if row is None else row.state
+
+
+def test_a_person_whose_late_report_was_sent_is_not_told_that_nothing_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The budget is spent by the very report that this command has just handed in."""
+    world = IssuingWorld(tmp_path, windows=1)
+    world.open_window()
+    late = Late(world, monkeypatch)
+    world.open_window(WINDOW + 1)
+    with pytest.raises(InvalidData) as said:
+        late.take_part()
+    assert late.state(WINDOW) == SENT
+    assert len(late.shuffler.bodies) == 2
+    assert "Nothing was sent" not in str(said.value)
+    world.close()
+
+
+def test_a_datum_that_is_none_beside_a_late_report_is_not_said_to_be_all(
+    world: IssuingWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The report of the window before was sent, and then "Nothing was sent" of what was typed."""
+    late = Late(world, monkeypatch)
+    world.open_window(WINDOW + 1)
+    with pytest.raises(InvalidData) as said:
+        late.take_part("maybe")
+    assert late.state(WINDOW) == SENT
+    assert "Nothing was sent" not in str(said.value)
+
+
+# ---- one address for both sides
+
+
+@pytest.mark.parametrize(
+    "shuffler",
+    ["http://[::1%1]:8603", "https://[::1%1]:8603", "https://0.0.0.0:8603", "https://[::]:8603"],
+)
+def test_one_address_with_a_zone_or_of_all_is_one_address(
+    shuffler: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """One host and port for both sides is refused, "however these are spelt"."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    with pytest.raises(InvalidParameter, match="addresses of the shuffler and the issuer"):
+        take_part(
+            small_task(),
+            1,
+            shuffler=shuffler,
+            pass_secret="0a" * 48,
+            invitation="0b" * 48,
+            issuer="http://127.0.0.1:8603",
+        )
+    assert list(tmp_path.iterdir()) == []
