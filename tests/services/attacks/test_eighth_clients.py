@@ -7,7 +7,7 @@ refusal, the issuer's address with the number of a network card.
 from __future__ import annotations
 
 import contextlib
-import http.server
+import json
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -31,6 +31,7 @@ from smoothdp.services.formats.card import SignedCard
 from smoothdp.services.formats.marks import MarksFile
 from smoothdp.services.formats.result import SignedResult
 from smoothdp.services.wire.calls import ServiceError, ask, connect
+from tests.services.page.page_program import needs_node, run
 from tests.services.worlds.issuing_world import HOUR, WINDOW, IssuingWorld, Recorder
 from tests.services.worlds.small_tasks import ANALYZER_SIGN, SHUFFLER_SIGN, small_task
 
@@ -208,6 +209,7 @@ def test_one_address_with_a_zone_or_of_all_is_one_address(
 ) -> None:
     """One host and port for both sides is refused, "however these are spelt"."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setattr(taking_part, "submit", lambda *_, **__: pytest.fail("it would be sent"))
     with pytest.raises(InvalidParameter, match="addresses of the shuffler and the issuer"):
         take_part(
             small_task(),
@@ -218,3 +220,77 @@ def test_one_address_with_a_zone_or_of_all_is_one_address(
             issuer="http://127.0.0.1:8603",
         )
     assert list(tmp_path.iterdir()) == []
+
+
+# ---- the poll page
+
+PAGE = """
+const { outcomes, fromHex } = smoothdp, own = setTimeout;
+const element = () => ({
+  style: {}, value: "", textContent: "", append() {}, replaceChildren() {}, setAttribute() {},
+  addEventListener() {}, reset() {}, tBodies: [{ replaceChildren() {} }],
+});
+const elements = {};
+const place = { taskId: given.taskId, window: given.window, who: "a" };
+const cardDigest = fromHex(given.digest);
+await outcomes.keep(place, {
+  row: { state: outcomes.FINAL, cardDigest, report: new Uint8Array(1) }, signed: new Uint8Array(1),
+}, { most: 9 });
+await outcomes.keepMarks([place.taskId, place.window, place.who], new Uint8Array(16));
+if (given.destroyed) await outcomes.keepDestroyed(place);
+globalThis.document = {
+  getElementById: (id) => (elements[id] ??= element()),
+  createElement: element, createElementNS: element,
+};
+globalThis.location = { pathname: `/poll/${given.taskId}`, hash: "#" + "0a".repeat(48) };
+globalThis.addEventListener = () => {};
+Date.now = () => 1000 * given.now;
+globalThis.fetch = async (url) => {
+  if (url.includes("/marks/")) return new Response(new Uint8Array(given.bytes));
+  if (url.endsWith("/about")) return new Response(JSON.stringify({ question: "Tea?" }));
+  if (url.endsWith("/results")) return new Response(JSON.stringify([given.result]));
+  return new Response(given.task);
+};
+load();
+for (let i = 0; i < 500 && !elements.standing?.textContent; i++) {
+  await new Promise((done) => own(done, 10));
+}
+return elements.standing?.textContent ?? "nothing";
+"""
+
+
+@needs_node
+@pytest.mark.parametrize("lie", [Standing.DENIED, Standing.OTHER_CARD, Standing.DESTROYED])
+@pytest.mark.parametrize("more", [0, 1 << 17])
+def test_marks_of_any_length_hide_no_lie_from_the_page(lie: Standing, more: int) -> None:
+    """The three lies that the signed result alone shows were hidden by a file that is too long."""
+    task, digest = small_task(), b"d" * 32
+    file = MarksFile.of(digest, [bytes([number]) * 52 for number in range(20)])
+    header = BatchHeader(True, digest, bytes(16), 20, 20, (bytes(32),), file.sha256)
+    document = {
+        "task_id": task.task_id.hex(),
+        "window": WINDOW,
+        "users": 20,
+        "sum": 10.0,
+        "error_of_sum": 1.0,
+        "error_fails_with_probability": "0.05",
+        "sentence": "Good.",
+        "epsilon_of_this_batch": 1.0,
+        "card_digest": (bytes(32) if lie is Standing.OTHER_CARD else digest).hex(),
+        "marks_sha256": (bytes(32) if lie is Standing.DENIED else file.sha256).hex(),
+        "batch_header": header.sign(SHUFFLER_SIGN).encode().hex(),
+    }
+    said = run(
+        PAGE,
+        {
+            "task": task.encoded.decode(),
+            "taskId": task.task_id.hex(),
+            "window": WINDOW,
+            "now": (WINDOW + 2) * HOUR,
+            "digest": digest.hex(),
+            "destroyed": lie is Standing.DESTROYED,
+            "bytes": len(file.encode()) + more,
+            "result": json.loads(SignedResult.sign(document, ANALYZER_SIGN).encode()),
+        },
+    )
+    assert said == lie
