@@ -197,6 +197,104 @@ def test_a_datum_that_is_none_beside_a_late_report_is_not_said_to_be_all(
     assert "Nothing was sent" not in str(said.value)
 
 
+def test_a_late_report_that_is_sent_beside_an_accepted_one_is_no_nothing(
+    world: IssuingWorld, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """"Nothing was sent now" was said by the very run that sent the report of the window before."""
+    late = Late(world, monkeypatch)
+    world.open_window(WINDOW + 1)
+    late.shuffler.answers.append(503)
+    late.take_part()
+    assert [late.state(WINDOW), late.state(WINDOW + 1)] == [FINAL, SENT]
+    for name, text in (("task.json", world.task.encoded.decode()), ("p", "0a" * 48)):
+        (world.folder / name).write_text(text)
+    (world.folder / "i").write_text(late.secrets["invitation"])
+    sent = len(late.shuffler.bodies)
+    main(
+        ["submit", "1", "--task", f"{world.folder}/task.json", "--pass", f"{world.folder}/p"]
+        + ["--invitation", f"{world.folder}/i", "--shuffler", late.shuffler.address]
+        + ["--issuer", world.address]
+    )
+    assert late.state(WINDOW) == SENT
+    assert len(late.shuffler.bodies) == sent + 1
+    assert "nothing was sent now" not in capsys.readouterr().err
+
+
+# ---- which party has seen which secret
+
+
+def _exchanged(late: Late) -> None:
+    own_pass, invitation = late.secrets["pass_secret"], late.secrets["invitation"]
+    late.secrets = {"pass_secret": invitation, "invitation": own_pass}
+    late.shuffler.answers = [401, 401]
+
+
+def _shown(late: Late) -> bool:
+    return f"Bearer {late.secrets['pass_secret']}" in late.shuffler.passes
+
+
+@pytest.mark.parametrize("window", [WINDOW, WINDOW + 1])
+def test_whoever_exchanges_the_files_at_a_retry_is_told_what_the_shuffler_has_seen(
+    window: int, world: IssuingWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With tokens in hand the invitation goes to the shuffler first: no answer of the issuer says it."""
+    late = Late(world, monkeypatch)
+    if window == WINDOW:
+        world.go_to(world.now - HOUR + 300)
+    world.open_window(window)
+    _exchanged(late)
+    with pytest.raises(ServiceError) as said:
+        late.take_part()
+    assert not _shown(late) or "the shuffler has seen it now" in str(said.value)
+
+
+# ---- words, and what is in them
+
+
+def test_a_secret_in_the_place_of_another_option_is_not_repeated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As with --task: what a person pasted into the wrong place stays out of the words."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    secret, other = "0a" * 48, "0b" * 48
+    (tmp_path / "task.json").write_bytes(small_task().encoded)
+    for name, text in (("p", secret), ("i", other)):
+        (tmp_path / name).write_text(text)
+    right = {"--pass": "p", "--invitation": "i", "--task": "task.json"}
+    usual = {name: f"{tmp_path}/{file}" for name, file in right.items()}
+    usual["--shuffler"] = "https://shuffler.example"
+    wrong = [("--pass", secret), ("--invitation", other), ("--shuffler", secret)]
+    wrong += [("--shuffler", f"https://poll.example#{secret}"), ("--issuer", other)]
+    for option, value in wrong:
+        given = usual | {option: value}
+        with pytest.raises(SystemExit):
+            main(["submit", "1", *(part for one in given.items() for part in one)])
+        error = capsys.readouterr().err
+        assert secret[:48] not in error, option
+        assert other[:48] not in error, option
+
+
+@pytest.mark.parametrize("host", ["a" * 64, "a..b"])
+def test_a_host_that_is_no_name_is_refused_in_words(host: str) -> None:
+    """A label of 64 letters ended in a traceback, of a cache that nobody needed too."""
+    with pytest.raises(SmoothdpError), connect(f"https://{host}") as service:
+        ask(service, "GET", "/")
+
+
+def test_a_time_of_no_seconds_is_waited_for(says: Says) -> None:
+    """A client "waits once on a 425 that names less than 310 s": 0 is less."""
+    asked: list[str] = []
+
+    def soon(request: httpx.Request) -> httpx.Response:
+        asked.append(request.url.path)
+        return httpx.Response(425, headers={"retry-after": "0"})
+
+    transport = httpx.MockTransport(soon)
+    with httpx.Client(base_url="https://x", transport=transport) as http, pytest.raises(ServiceError):
+        fetch_card([http], task=small_task(), window=WINDOW, pause=lambda _: None)
+    assert len(asked) == 2
+
+
 # ---- one address for both sides
 
 
