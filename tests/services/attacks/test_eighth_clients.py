@@ -31,6 +31,7 @@ from smoothdp.services.formats.card import SignedCard
 from smoothdp.services.formats.marks import MarksFile
 from smoothdp.services.formats.result import SignedResult
 from smoothdp.services.wire.calls import ServiceError, ask, connect
+from tests.services.page.page_person import page
 from tests.services.page.page_program import needs_node, run
 from tests.services.worlds.issuing_world import HOUR, WINDOW, IssuingWorld, Recorder
 from tests.services.worlds.small_tasks import ANALYZER_SIGN, SHUFFLER_SIGN, small_task
@@ -392,3 +393,29 @@ def test_marks_of_any_length_hide_no_lie_from_the_page(lie: Standing, more: int)
         },
     )
     assert said == lie
+
+
+@needs_node
+def test_a_page_that_has_sent_a_late_report_does_not_say_that_nothing_was_sent(
+    tmp_path: Path,
+) -> None:
+    """As with the command: the late report spends the budget, and is what was sent."""
+    world = IssuingWorld(tmp_path, windows=1)
+    world.open_window()
+    world.open_window(WINDOW + 1)
+    shuffler = Recorder(world, [503] * 5)
+    said = page(
+        world,
+        shuffler,
+        """
+        const words = [await press(1)];
+        now += 3000;
+        words.push(await press(1, given.invitations[0], { window: given.window + 1 }));
+        const rows = [...stored.rows.values()].map(({ state }) => state);
+        return [words, rows];
+        """,
+    )
+    assert said[1] == ["sent"]
+    assert len(shuffler.bodies) == 6
+    assert "nothing was sent" not in said[0][1]
+    world.close()
