@@ -7,6 +7,7 @@ refusal, the issuer's address with the number of a network card.
 from __future__ import annotations
 
 import contextlib
+import http.server
 import json
 import socket
 import threading
@@ -299,14 +300,74 @@ def test_a_time_of_no_seconds_is_waited_for(says: Says) -> None:
 # ---- one address for both sides
 
 
-@pytest.mark.parametrize(
-    "shuffler",
-    ["http://[::1%1]:8603", "https://[::1%1]:8603", "https://0.0.0.0:8603", "https://[::]:8603"],
-)
-def test_one_address_with_a_zone_or_of_all_is_one_address(
-    shuffler: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+class Ahead(http.server.ThreadingHTTPServer):
+    """A service at ::1 that hands all on to another address, and keeps what it reads."""
+
+    address_family = socket.AF_INET6
+    daemon_threads = True
+
+    def __init__(self, to: str) -> None:
+        self.read: list[tuple[str, str]] = []
+        ahead = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                body = self.rfile.read(int(self.headers.get("content-length", 0)))
+                named = self.headers.get("authorization", "")
+                ahead.read.append((self.path, named))
+                answer = httpx.request(
+                    self.command, to + self.path, content=body, headers={"authorization": named}
+                )
+                self.send_response(answer.status_code)
+                self.send_header("content-length", str(len(answer.content)))
+                self.end_headers()
+                self.wfile.write(answer.content)
+
+            do_POST = do_GET
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        super().__init__(("::1", 0), Handler)
+        threading.Thread(target=lambda: self.serve_forever(0.02), daemon=True).start()
+
+
+def test_the_issuers_address_with_a_zone_is_not_the_shufflers(
+    world: IssuingWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One host and port for both sides is refused, "however these are spelt"."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(world.folder / "state"))
+    monkeypatch.setattr(taking_part, "Client", partial(Client, clock=lambda: world.now))
+    quick = partial(submit, pause=lambda _: None, attempts=1)
+    monkeypatch.setattr(taking_part, "submit", quick)
+    try:
+        issuer = Ahead(world.address)
+    except OSError:
+        pytest.skip("no IPv6 here")
+    port, own = issuer.server_address[1], "0a" * 48
+    try:
+        take_part(
+            world.task,
+            1,
+            shuffler=f"http://[::1%1]:{port}",
+            pass_secret=own,
+            invitation=world.invitation(),
+            issuer=f"http://[::1]:{port}",
+        )
+    except SmoothdpError as error:
+        refused = str(error)
+    finally:
+        issuer.shutdown()
+        issuer.server_close()
+    assert f"Bearer {own}" not in {named for _, named in issuer.read}
+    assert "addresses of the shuffler and the issuer" in refused
+
+
+@pytest.mark.parametrize("shuffler", ["https://0.0.0.0:8603", "https://[::]:8603"])
+def test_the_address_of_all_is_this_machine(
+    shuffler: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Who connects to 0.0.0.0 comes to whoever listens on this machine."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     monkeypatch.setattr(taking_part, "submit", lambda *_, **__: pytest.fail("it would be sent"))
     with pytest.raises(InvalidParameter, match="addresses of the shuffler and the issuer"):
@@ -316,9 +377,8 @@ def test_one_address_with_a_zone_or_of_all_is_one_address(
             shuffler=shuffler,
             pass_secret="0a" * 48,
             invitation="0b" * 48,
-            issuer="http://127.0.0.1:8603",
+            issuer="https://127.0.0.1:8603",
         )
-    assert list(tmp_path.iterdir()) == []
 
 
 # ---- the poll page
