@@ -1,4 +1,4 @@
-"""An eighth round of attacks on clients: answers that lead away, words about what was sent, spellings.
+"""An eighth round of attacks on clients: answers that lead away, words about what was sent.
 
 A redirection that cannot be read, a report that is sent late within a command that ends with a
 refusal, the issuer's address with the number of a network card.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import http.server
+import io
 import json
 import socket
 import threading
@@ -27,6 +28,7 @@ from smoothdp.services.client.client import Client
 from smoothdp.services.client.inclusion import Standing
 from smoothdp.services.client.outcomes import FINAL, SENT, OutcomeStore
 from smoothdp.services.client.submit import fetch_card, submit
+from smoothdp.services.client.taking_part import TakenPart
 from smoothdp.services.formats.batch import BatchHeader
 from smoothdp.services.formats.card import SignedCard
 from smoothdp.services.formats.marks import MarksFile
@@ -102,7 +104,7 @@ def test_an_answer_that_leads_nowhere_is_said_in_words(place: bytes, says: Says)
 def test_a_shuffler_that_leads_away_from_its_marks_withholds_no_lie(
     place: bytes, lie: Standing, says: Says, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two hashes, another card, a destroyed window "are said also if S withholds the marks file"."""
+    """The three lies "are said also if S withholds the marks file": it leads away in its place."""
     world = IssuingWorld(tmp_path, issuer=None, proof="none")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     store = OutcomeStore.of_user()
@@ -202,7 +204,7 @@ def test_a_datum_that_is_none_beside_a_late_report_is_not_said_to_be_all(
 def test_a_late_report_that_is_sent_beside_an_accepted_one_is_no_nothing(
     world: IssuingWorld, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """"Nothing was sent now" was said by the very run that sent the report of the window before."""
+    """The run that sent the report of the window before said "nothing was sent now"."""
     late = Late(world, monkeypatch)
     world.open_window(WINDOW + 1)
     late.shuffler.answers.append(503)
@@ -212,14 +214,46 @@ def test_a_late_report_that_is_sent_beside_an_accepted_one_is_no_nothing(
         (world.folder / name).write_text(text)
     (world.folder / "i").write_text(late.secrets["invitation"])
     sent = len(late.shuffler.bodies)
-    main(
-        ["submit", "1", "--task", f"{world.folder}/task.json", "--pass", f"{world.folder}/p"]
-        + ["--invitation", f"{world.folder}/i", "--shuffler", late.shuffler.address]
-        + ["--issuer", world.address]
-    )
+    asked = ["submit", "1", "--task", f"{world.folder}/task.json", "--issuer", world.address]
+    asked += ["--pass", f"{world.folder}/p", "--invitation", f"{world.folder}/i"]
+    main([*asked, "--shuffler", late.shuffler.address])
     assert late.state(WINDOW) == SENT
     assert len(late.shuffler.bodies) == sent + 1
     assert "nothing was sent now" not in capsys.readouterr().err
+
+
+def test_a_late_report_that_is_led_away_costs_no_present_window(
+    world: IssuingWorld, monkeypatch: pytest.MonkeyPatch, says: Says
+) -> None:
+    """Too late is no reason to miss the present window, whatever the answer is."""
+    late = Late(world, monkeypatch)
+    world.open_window(WINDOW + 1)
+    late.shuffler.address = says(_away(b"mailto:somebody"))
+    with contextlib.suppress(Exception):
+        late.take_part()
+    assert late.state(WINDOW + 1) == FINAL
+
+
+@pytest.mark.parametrize("typed", [" a\n", "a\n"])
+def test_what_is_read_is_the_choice_that_was_typed(
+    typed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of two names that differ in a space, the standard input gave the other one."""
+    task = small_task("histogram", size=2, min_batch=200, domain=(" a", "a"))
+    given: list[str] = []
+    monkeypatch.setattr("sys.stdin", io.StringIO(typed))
+
+    def note(_: Any, datum: str, **__: Any) -> TakenPart:
+        given.append(datum)
+        return TakenPart(1, before=False)
+
+    monkeypatch.setattr("smoothdp.services.take_part", note)
+    (tmp_path / "task.json").write_bytes(task.encoded)
+    for name, text in (("p", "0a" * 48), ("i", "0b" * 48)):
+        (tmp_path / name).write_text(text)
+    asked = ["submit", "-", "--task", f"{tmp_path}/task.json", "--pass", f"{tmp_path}/p"]
+    main([*asked, "--invitation", f"{tmp_path}/i", "--shuffler", "https://shuffler.example"])
+    assert given == [typed.rstrip("\n")]
 
 
 # ---- which party has seen which secret
@@ -239,7 +273,7 @@ def _shown(late: Late) -> bool:
 def test_whoever_exchanges_the_files_at_a_retry_is_told_what_the_shuffler_has_seen(
     window: int, world: IssuingWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With tokens in hand the invitation goes to the shuffler first: no answer of the issuer says it."""
+    """With tokens in hand the invitation goes to the shuffler first: the issuer cannot say it."""
     late = Late(world, monkeypatch)
     if window == WINDOW:
         world.go_to(world.now - HOUR + 300)
@@ -283,7 +317,7 @@ def test_a_host_that_is_no_name_is_refused_in_words(host: str) -> None:
         ask(service, "GET", "/")
 
 
-def test_a_time_of_no_seconds_is_waited_for(says: Says) -> None:
+def test_a_time_of_no_seconds_is_waited_for() -> None:
     """A client "waits once on a 425 that names less than 310 s": 0 is less."""
     asked: list[str] = []
 
@@ -292,7 +326,10 @@ def test_a_time_of_no_seconds_is_waited_for(says: Says) -> None:
         return httpx.Response(425, headers={"retry-after": "0"})
 
     transport = httpx.MockTransport(soon)
-    with httpx.Client(base_url="https://x", transport=transport) as http, pytest.raises(ServiceError):
+    with (
+        httpx.Client(base_url="https://x", transport=transport) as http,
+        pytest.raises(ServiceError),
+    ):
         fetch_card([http], task=small_task(), window=WINDOW, pause=lambda _: None)
     assert len(asked) == 2
 
@@ -323,7 +360,7 @@ class Ahead(http.server.ThreadingHTTPServer):
                 self.end_headers()
                 self.wfile.write(answer.content)
 
-            do_POST = do_GET
+            do_POST = do_GET  # noqa: N815
 
             def log_message(self, *_: object) -> None:
                 pass
