@@ -216,12 +216,12 @@ def test_files_of_the_first_protocol_are_refused_in_words(written: Directories) 
     assert "format 1, an earlier protocol" in wrong(written.analyzer)["keys"]
 
 
-def test_cards_in_hand_are_those_signed_of_this_window_and_later(written: Directories) -> None:
+def test_cards_to_come_are_those_signed_of_later_windows(written: Directories) -> None:
     directory, task = written.shuffler, written.task
     now = int(time.time() // task.window_seconds)
     ShufflerParty.from_directory(directory).close()
     connection = sqlite3.connect(directory / "shuffler.sqlite")
-    rows = [(now - 1, b"old"), (now, None), (now + 1, None)]
+    rows = [(now - 1, b"old"), (now, b"present"), (now + 1, None)]
     connection.executemany(
         "INSERT INTO card (task_id, window, gateway, sealed_key, signed, state) "
         "VALUES (?, ?, x'00', x'00', ?, 'OFFERED')",
@@ -229,11 +229,11 @@ def test_cards_in_hand_are_those_signed_of_this_window_and_later(written: Direct
     )
     connection.commit()
     assert "0 windows" in wrong(directory)["cards"]
-    connection.execute("UPDATE card SET signed = x'01' WHERE window >= ?", (now,))
+    connection.execute("UPDATE card SET signed = x'01' WHERE window > ?", (now,))
     connection.commit()
     connection.close()
     assert wrong(directory) == {}
-    assert {c.name: c.says for c in check_party(directory)}["cards"] == "for 2 windows to come"
+    assert {c.name: c.says for c in check_party(directory)}["cards"] == "for 1 windows to come"
 
 
 def test_a_peer_is_asked_for_its_time_with_this_partys_token(written: Directories) -> None:

@@ -35,6 +35,7 @@ class Parties:
         *,
         now: float = WINDOW * HOUR + 60.0,
         window_seconds: int = HOUR,
+        windows: int = 3,
     ) -> None:
         self.folder, self.now = folder, now
         halves = {party: make_keys(party, folder / party) for party in PARTIES}
@@ -45,7 +46,7 @@ class Parties:
             min_batch=USERS,
             window_seconds=window_seconds,
             grace_seconds=600,
-            windows=3,
+            windows=windows,
             analyzer_sign_key=VerifyingKey.from_hex(halves["analyzer"].sign_key),
             shuffler_sign_key=VerifyingKey.from_hex(halves["shuffler"].sign_key),
             issuer=TaskIssuer(

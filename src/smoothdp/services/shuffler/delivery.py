@@ -17,6 +17,7 @@ Put: TypeAlias = Callable[[str, bytes], int]
 """PUT a body to a path of the analyser; the HTTP status. It may raise OSError."""
 
 _DONE = (200, 201)
+_CAUSES = {401: Cause.REFUSED, 403: Cause.REFUSED, 422: Cause.OTHER}
 
 
 class Delivering(Protocol):
@@ -121,8 +122,8 @@ def _offer(put: Put, path: str, body: bytes) -> None:
     if status in _DONE:
         return
     if status >= 500 or status in (401, 403, 408, 422, 425, 429):
-        # 422: damaged on the way. 401, 403: a token that is being rotated.
-        cause = Cause.REFUSED if status in (401, 403) else Cause.CONNECTION
+        # 422: damaged, on the way or on this disk. 401, 403: a token that is being rotated.
+        cause = _CAUSES.get(status, Cause.CONNECTION)
         raise PutOff(f"the analyser answered {status}", cause)
     raise _Refused(status)
 
