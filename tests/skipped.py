@@ -25,6 +25,8 @@ _COMMANDS = {
     r"\bnginx\b": "apt-get install nginx (or your system's package)",
     r"\bno (shell|fork|systemd|/proc)\b": NOTHING,
     r"\bnot Linux\b": NOTHING,
+    r"\bno IPv6\b": NOTHING,
+    r"\bnot root\b": "run the tests as root, in a container",
 }
 _LIBRARY = re.compile(r"could not import '([\w.]+)'")
 

@@ -53,7 +53,7 @@ def folder_of_another_user() -> Iterator[Path]:
         yield Path(name)
 
 
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="needs another user")
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="not root")
 def test_what_root_revokes_counts_for_a_service_of_a_user_of_its_own(
     folder_of_another_user: Path,
     storage_kind: str,  # noqa: ARG001
