@@ -37,6 +37,15 @@ QUERIES: list[Query] = [
 ROWS = [float(k % 101) for k in range(3000)]
 
 
+def test_a_guess_is_the_low_end_of_a_count() -> None:
+    """Too many records would choose too little noise for the window: rather too few."""
+    assert bought_size.low_end(1000, 14.1) == 970
+    assert bought_size.low_end(1000, 300.0) == 400
+    for count in (-50, 0, 1, 7, 10**18):
+        for deviation in (0.1, 14.1, 1e6):
+            assert bought_size.low_end(count, deviation) <= max(1, count * Fraction(105, 100))
+
+
 @pytest.mark.parametrize("promise", PROMISES, ids=repr)
 @pytest.mark.parametrize("share", [Fraction(1, 10), Fraction(1, 3)], ids=str)
 def test_parts_add_up_to_the_guarantee(promise: Guarantee, share: Fraction) -> None:

@@ -14,7 +14,7 @@ from smoothdp.composition.laws.law import LossLaw
 from smoothdp.composition.laws.product import Product
 from smoothdp.composition.routes.contour import Contour
 from smoothdp.composition.routes.inversion import Inversion
-from smoothdp.composition.routes.screen import screen_of
+from smoothdp.composition.routes.screen import Screen, screen_of
 from smoothdp.mechanisms.additive.laplace import LaplaceLaw
 
 
@@ -71,3 +71,17 @@ def test_screened_and_whole_contours_agree(n_scales: int) -> None:
     for law, times in laws:
         sizes += times * np.log(np.abs(law.transform_at(tilt, left).values))
     assert float(sizes.max()) <= -40.0 < math.log(0.5)
+
+
+def test_no_place_that_matters_is_left_out_between_points_of_the_mesh() -> None:
+    """In the middle of a cell the sum may be far above what it is at both of its ends."""
+    screen = Screen(np.array([2000.0]), np.array([1.0]), 0.5)
+    t = np.linspace(0.0, 400.0, 80_001)
+    matters = t[2000.0 * (np.cos(t) - 1) > -40.0]
+    kept = screen.matter(400.0)
+    covered = np.isin(np.floor(matters / 0.5), np.round(kept / 0.5))
+    assert covered.all()
+    # It leaves out most, and there are peaks that both ends of their cell miss.
+    assert kept.size < 800 * 0.4
+    ends = 2000.0 * (np.cos(np.array([kept, kept + 0.5])) - 1)
+    assert (ends.max(axis=0) < -40.0).any()

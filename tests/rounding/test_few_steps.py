@@ -152,6 +152,26 @@ def test_a_guess_that_is_wrong_is_no_end() -> None:
     assert says(-1e-6)[1] is None
 
 
+@pytest.mark.parametrize("far", [2e-9, 4e-9, 6e-9])
+def test_an_end_is_certain_though_bounds_are_wider_beside_the_root(far: float) -> None:
+    """What is certain at the root says nothing of the ends: each is asked for by itself."""
+
+    def certain(epsilon: object) -> LogBounds:
+        at = float(epsilon)  # type: ignore[arg-type]
+        width = 1e-9 if at < 2 + 5e-10 else far
+        return LogBounds(-at - width, -at + width)
+
+    def quick(epsilon: float) -> Nearby:
+        return Nearby(LogBounds(-epsilon - 1e-9, -epsilon + 1e-9), -1.0, 0.0)
+
+    goal = LogBounds(-2.0, -2.0)
+    lower, upper = ends_beside(certain, goal, Guess(1.9, 1.0), lambda _: quick)
+    assert lower is not None
+    assert upper is not None
+    assert certain(upper).upper <= goal.lower
+    assert certain(lower).lower >= goal.upper
+
+
 @pytest.mark.slow
 def test_one_large_loss_among_a_million() -> None:
     """The saddle point says 5.7 here, the one loss that is large .03."""

@@ -176,6 +176,21 @@ def test_the_parts_of_delta_add_up(path: Path) -> None:
         ledger.charge(sd.ApproxDP("0.1", delta="2e-7"))
 
 
+def test_a_delta_beside_gaussian_dp_is_charged_once(path: Path) -> None:
+    """d + (1 - d) / 4 is at most 1/2 up to d = 1/3; a budget that let 2/5 in would promise .55."""
+    budget = sd.ApproxDP(2, delta="1/2")
+    ledger = Ledger(path, budget=budget, kept="gdp", conversion_delta="1/4")
+    for delta in ("1/2", "2/5", "0.334"):
+        with pytest.raises(BudgetExceeded):
+            ledger.charge(sd.ApproxDP("0.001", delta=delta))
+    ledger.charge(sd.ApproxDP("0.001", delta="1/3"))
+    spent = ledger.spent()
+    assert isinstance(spent, sd.ApproxDP)
+    assert spent.exact_delta == F(1, 2)
+    with pytest.raises(BudgetExceeded):
+        ledger.charge(sd.ApproxDP("0.001", delta="1e-9"))
+
+
 def test_a_claim_up_to_too_low_an_order_is_refused(path: Path) -> None:
     ledger = Ledger(path, budget=sd.TruncatedCDP(1, omega=20))
     ledger.charge(sd.TruncatedCDP("0.1", omega=20))

@@ -30,7 +30,7 @@ from smoothdp.training_runs.gaussian_step.mixture_step import (
 )
 from smoothdp.training_runs.gaussian_step.one_step import log_base_excess, log_mixture_excess
 from smoothdp.training_runs.gaussian_step.path_panels import Branch
-from smoothdp.training_runs.gaussian_step.plain_sums import PlainSums
+from smoothdp.training_runs.gaussian_step.plain_sums import PlainSums, moments_of
 from smoothdp.types import ComplexArray, FloatArray
 
 F = Fraction
@@ -380,6 +380,17 @@ def test_what_the_ends_leave_out(shifts: Shifts, power: float) -> None:
                 bound = ratio.log_right(power, end, float(at[0]))
             assert math.log(float(terms.sum())) <= bound
             assert bound < math.log(float(terms.sum())) + 6
+
+
+@pytest.mark.parametrize(("shifts", "power"), SUMS)
+@pytest.mark.parametrize("reach", [2.0, 3.0, 5.0])
+def test_a_line_that_is_too_short_says_so(shifts: Shifts, power: float, reach: float) -> None:
+    """What it leaves out at both ends is in its error; at 2 that is not little."""
+    whole = exact(shifts, complex(power, 0), 1 / 32, 14.0).real
+    moments = moments_of(plain(shifts, power, reach))
+    off = abs(math.log(whole) - moments.log_mgf)
+    assert off <= moments.error
+    assert reach > 2 or off > 1e-3
 
 
 @pytest.mark.parametrize(("shifts", "power"), SUMS)
