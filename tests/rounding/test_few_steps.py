@@ -16,7 +16,7 @@ import pytest
 from mpmath import ncdf
 
 import smoothdp as sd
-from smoothdp.composition.epsilon_ends import Guess, ends_beside
+from smoothdp.composition.epsilon_ends import Guess, ends_beside, ends_near
 from smoothdp.composition.routes.contour import Nearby
 from smoothdp.exact.logspace.bounds import LogBounds
 from smoothdp.types import FloatArray
@@ -161,11 +161,8 @@ def test_an_end_is_certain_though_bounds_are_wider_beside_the_root(far: float) -
         width = 1e-9 if at < 2 + 5e-10 else far
         return LogBounds(-at - width, -at + width)
 
-    def quick(epsilon: float) -> Nearby:
-        return Nearby(LogBounds(-epsilon - 1e-9, -epsilon + 1e-9), -1.0, 0.0)
-
     goal = LogBounds(-2.0, -2.0)
-    lower, upper = ends_beside(certain, goal, Guess(1.9, 1.0), lambda _: quick)
+    lower, upper = ends_near(certain, goal, Guess(1.9, 1.0))
     assert lower is not None
     assert upper is not None
     assert certain(upper).upper <= goal.lower
