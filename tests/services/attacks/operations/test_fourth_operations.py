@@ -189,7 +189,7 @@ def test_a_password_in_a_line_of_the_configuration_is_not_repeated(tmp_path: Pat
 
 
 def test_the_check_of_the_container_goes_past_a_proxy() -> None:
-    text = (Path(__file__).parents[3] / "deploy" / "Containerfile").read_text()
+    text = (Path(__file__).parents[4] / "deploy" / "Containerfile").read_text()
     line = next(x for x in text.splitlines() if x.strip().startswith('CMD ["python"'))
     command = json.loads(line.strip().removeprefix("CMD "))[2]
 

@@ -29,7 +29,7 @@ from smoothdp.services.operations.tls import Trust
 from smoothdp.services.shuffler.delivery import DeliveryRefused
 from smoothdp.services.shuffler.shuffler_party import ShufflerParty, issue_passes
 from smoothdp.services.wire.running import on_loopback
-from tests.services.attacks.test_sixth_processes import restart
+from tests.services.attacks.operations.test_sixth_processes import restart
 from tests.services.delivery.test_clocks import JUMP, PARTIES, USERS, OwnClocks
 from tests.services.storages import ONLY_SQLITE
 from tests.services.worlds.directories import party_directories

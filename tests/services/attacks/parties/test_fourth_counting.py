@@ -320,7 +320,7 @@ def epsilon_of(first: Any, second: Any, delta: float = 1e-6) -> float:
     return high
 
 
-PAGE = Path(__file__).parents[3] / "docs" / "threats.md"
+PAGE = Path(__file__).parents[4] / "docs" / "threats.md"
 
 
 def printed(row: str) -> list[float]:

@@ -1,0 +1,1 @@
+"""Attacks on users: their devices, their clients, what they are told, the poll page."""

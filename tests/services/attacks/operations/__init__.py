@@ -1,0 +1,1 @@
+"""Attacks of time: crashes, losses, older copies, clocks, disks, and what is erased."""
