@@ -79,10 +79,10 @@ def _h(x: FloatArray, a: float) -> FloatArray:
 
 
 def _log_density(
-    y: FloatArray, w: FloatArray, f: float, s: float, a: float, t: float
+    y: FloatArray, w: FloatArray, f: float, s: float, a: float, t: float, d: float
 ) -> FloatArray:
     size = np.abs(y - f) * math.exp(-s)
-    return -s - np.maximum(_h(size * t, a) + 1, (a - 1) * np.abs(w - s))
+    return -s - np.maximum(_h(size * t, a) + d, (a - 1) * np.abs(w - s))
 
 
 def _windowed(
@@ -105,14 +105,14 @@ def _windowed(
     return f, max(math.exp(-t * (p + q - 1)) * (at(last + q) - at(first - p)) / w for p, q in steps)
 
 
-def _worst_loss(epsilon: float, t: float, n: int, w: int, shape: float) -> float:
+def _worst_loss(epsilon: float, t: float, n: int, w: int, shape: float, d: float = 1) -> float:
     rows = (0.0, 0.25, 1.0)
     y = np.concatenate([np.linspace(-3, 4, 141), [-1e3, 1e3, -1e6, 1e6]])
     grid = np.meshgrid(y, np.linspace(-6, 4, 41))
     logs = {}
     for x in itertools.combinations_with_replacement(rows, n):
         f, s = _windowed(x, (0.0, 1.0), w, t)
-        logs[x] = _log_density(grid[0], grid[1], f, math.log(s), shape, t)
+        logs[x] = _log_density(grid[0], grid[1], f, math.log(s), shape, t, d)
     return max(
         float(np.abs(logs[x] - logs[tuple(sorted((*x[:i], v, *x[i + 1 :])))]).max()) / epsilon
         for x in logs
@@ -125,6 +125,14 @@ def _worst_loss(epsilon: float, t: float, n: int, w: int, shape: float) -> float
 @pytest.mark.parametrize(("n", "w"), [(1, 1), (2, 1), (3, 1), (3, 3), (4, 1), (5, 3)])
 def test_the_max_law_on_all_tiny_databases(epsilon: float, t: float, n: int, w: int) -> None:
     assert _worst_loss(epsilon, t, n, w, epsilon / t) <= 1 + 1e-9
+
+
+@pytest.mark.parametrize("d", [0, 0.15, 1.8, 4])
+@pytest.mark.parametrize(("epsilon", "t"), [(1, 0.2), (16, 1)])
+def test_the_max_law_with_any_offset_on_tiny_databases(epsilon: float, t: float, d: float) -> None:
+    """Releases take one by their epsilon / t, from 0 to 4."""
+    for n, w in ((1, 1), (3, 1), (3, 3)):
+        assert _worst_loss(epsilon, t, n, w, epsilon / t, d) <= 1 + 1e-9
 
 
 def test_another_shape_of_the_max_law_loses_more() -> None:
@@ -163,9 +171,11 @@ def _check_pairs(count: int) -> None:
     (f, s), a = _windowed(ROWS, FRAME, 3, 1.0), 16.0
     z = np.abs(values - f) / s
     points = np.linspace(0, 400, 1_000_001)
+    # The offset of a release is .15 epsilon / t - .6.
+    d = 0.15 * 16 - 0.6
 
     def uniform(shape: float) -> FloatArray:
-        u = _h(points, shape) + 1
+        u = _h(points, shape) + d
         density = np.exp(-u) * (1 + u)
         mass = np.concatenate([[0], np.cumsum(density[1:] + density[:-1])])
         return np.asarray(np.interp(z, points, mass / mass[-1]))
@@ -176,7 +186,7 @@ def _check_pairs(count: int) -> None:
     # B is symmetric: its median tells ln F, which is fitted, so that the test is conservative.
     b = halves - math.log(s)
     b -= np.median(b)
-    u = _h(z, a) + 1
+    u = _h(z, a) + d
     size = np.abs(b) * (a - 1)
     tail = np.where(
         size <= u, 0.5 - size / (2 * (1 + u)), np.exp(np.minimum(u - size, 0)) / (2 * (1 + u))
