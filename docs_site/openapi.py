@@ -161,7 +161,7 @@ PARTS = {
 def applications() -> dict[str, Starlette]:
     """Return the three applications; routes alone are looked at, so nobody answers behind them."""
     task = SimpleNamespace(slots=1, signed=True, issuer=None, task_id=bytes(32))
-    nobody: Any = SimpleNamespace(task=task, accept=None, charge=None)
+    nobody: Any = SimpleNamespace(task=task, accept=None, charge=None, marks=None)
     return {
         "issuer": issuer_web.issuer_app(nobody),
         "shuffler": shuffler_web.shuffler_app(nobody),

@@ -46,12 +46,12 @@ from smoothdp.services.operations.tls import Trust
 from smoothdp.services.shuffler.shuffler_party import GATEWAY_KEYS_FILE
 from smoothdp.services.shuffler.shuffler_tables import OPEN, SHUFFLER_SCHEMA
 from smoothdp.services.store.migrations import Schema
-from smoothdp.services.store.one_task import OTHER_TASKS, another_task
+from smoothdp.services.store.one_task import OTHER_TASKS, TASK_BYTES, another_task
 from smoothdp.services.store.party_storage import STORAGE_FILE
 from smoothdp.services.store.revoked import REVOKED_FILE, ids_of
 from smoothdp.services.store.storage import StorageUnreachable
 from smoothdp.services.wire.calls import ask, connect
-from smoothdp.services.wire.clock_call import CLOCK_PATH, TELLS_NOTHING, hear_clock
+from smoothdp.services.wire.clock_call import CLOCK_PATH, TELLS_NOTHING, WHY_NO_TIME, hear_clock
 from smoothdp.services.wire.key_files import SECRETS_FILE, TASK_FILE, read_secret
 
 _ELSEWHERE = (
@@ -69,13 +69,18 @@ class _Role:
     schema: Schema
     windows: str
     """The table with a row for each window that it has kept anything of."""
+    keys: str | None = None
+    """The file of its window keys, if they do not lie in its database."""
 
 
 # Of two whose names are among each other's, the one with more names is first.
 _ROLES = (
-    _Role("shuffler", ("sign_key", "pass_key", "analyzer_token"), SHUFFLER_SCHEMA, "card"),
+    _Role(
+        *("shuffler", ("sign_key", "pass_key", "analyzer_token"), SHUFFLER_SCHEMA, "card"),
+        keys=GATEWAY_KEYS_FILE,
+    ),
     _Role("issuer", ("sign_key", "invitation_key", "analyzer_token"), ISSUER_SCHEMA, "window_key"),
-    _Role("analyzer", ("sign_key",), ANALYZER_SCHEMA, "card"),
+    _Role("analyzer", ("sign_key",), ANALYZER_SCHEMA, "card", keys=INNER_KEYS_FILE),
 )
 _PUBLIC = (TASK_FILE, PUBLIC_FILE, CALLERS_FILE)
 
@@ -167,31 +172,40 @@ def _keys(directory: Path) -> Condition:
         return Condition("keys", False, "the key of another task: the other parties refuse it")
     if role.name == "analyzer":
         read_callers(directory)
+    scopes = _scopes(directory, role)
+    if any(scope[:TASK_BYTES] != task.task_id for scope in scopes):
+        raise another_task(directory)
     # A file that is no database, and a server that is not there, are named as the storage.
     with suppress(InvalidData, StorageUnreachable):
         others = OTHER_TASKS.format(role.windows)
         if rows_of_party(directory, role.name, role.windows, others, (task.task_id,)):
             return Condition("keys", False, str(another_task(directory)))
-        if lost := _lost_keys(directory, role, task):
+        if lost := _lost_keys(directory, role, task, scopes):
             return keys_condition(lost)
     return Condition("keys", True, f"of the {role.name} of task {task.task_id.hex()[:16]}")
 
 
-def _lost_keys(directory: Path, role: _Role, task: Task) -> int:
+def _scopes(directory: Path, role: _Role) -> set[bytes]:
+    """Return the names of the window keys of a party; the issuer's lie among its rows."""
+    if role.keys is None:
+        return set()
+    rows = rows_of_file(directory / role.keys, "data_key", "SELECT scope FROM data_key")
+    return {bytes(scope) for (scope,) in rows}
+
+
+def _lost_keys(directory: Path, role: _Role, task: Task, there: set[bytes]) -> int:
     """Return of how many windows that go on the private key is lost, as far as files tell."""
-    if role.name == "issuer":
-        return 0  # its keys lie in the file that says so
-    file, table, states = {
-        "shuffler": (GATEWAY_KEYS_FILE, "collecting", (OPEN, OPEN)),
-        "analyzer": (INNER_KEYS_FILE, "card", (MADE, SIGNED)),
+    if role.keys is None:
+        return 0
+    table, states = {
+        "shuffler": ("collecting", (OPEN, OPEN)),
+        "analyzer": ("card", (MADE, SIGNED)),
     }[role.name]
     going_on = rows_of_party(
         *(directory, role.name, table),
         f"SELECT window FROM {table} WHERE task_id = ? AND state IN (?, ?)",
         (task.task_id, *states),
     )
-    scopes = rows_of_file(directory / file, "data_key", "SELECT scope FROM data_key")
-    there = {bytes(scope) for (scope,) in scopes}
     return sum(key_scope(task.task_id, int(window)) not in there for (window,) in going_on)
 
 
@@ -264,7 +278,7 @@ def _peer(directory: Path, role: _Role | None, address: str, trust: Trust | None
             Cause.REFUSED,
         )
     if answer.status == 503:
-        words = "it answers, but tells no time: was its clock set while it ran?"
+        words = f"it answers, but tells no time: {WHY_NO_TIME}"
         return Condition("peer", False, words, Cause.CLOCK)
     if answer.status != 200:
         return Condition("peer", False, f"it answers {answer.status}", Cause.CONNECTION)

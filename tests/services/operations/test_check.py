@@ -64,6 +64,9 @@ def test_a_party_that_runs_is_good(written: Directories) -> None:
     with on_loopback(party.app(work_seconds=0.1)) as url:
         assert set(wrong(written.analyzer)) == {"cards"}
         assert wrong(written.shuffler, peer=url) == {}
+        # An issuer would hold until the shuffler has told its time.
+        assert "the shuffler" in wrong(written.issuer, peer=url)["peer"]
+        party.analyzer.clocks.heard(time.time())
         assert wrong(written.issuer, peer=url) == {}
     party.close()
 

@@ -7,6 +7,7 @@ import io
 import json
 import resource
 import socket
+import sqlite3
 import ssl
 import time
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
+from smoothdp.services.formats.party_files import read_task
 from smoothdp.services.operations.connections import MOST_OF_ADDRESS, network_of
 from smoothdp.services.operations.logs import json_lines
 from smoothdp.services.wire.running import on_loopback
@@ -202,6 +204,35 @@ def test_behind_a_proxy_the_proxy_limits(tmp_path: Path) -> None:
         time.sleep(0.5)
         assert n_closed(mine) == 0
         for connection in mine:
+            connection.close()
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_many_slow_readers_of_the_marks_share_one_copy(tmp_path: Path, scheme: str) -> None:
+    written, authority = party_directories(tmp_path / "t"), Authority(tmp_path)
+    certificate, key = authority.certificate("shuffler")
+    more = ["--certificate", str(certificate), "--certificate-key", str(key)]
+    tls = more if scheme == "https" else []
+    context = ssl.create_default_context(cafile=str(authority.ca))
+    with serving("shuffler", written.shuffler, "--analyzer", NOBODY, *tls) as party:
+        task, marks = read_task(written.shuffler), bytes(16 << 20)
+        with contextlib.closing(sqlite3.connect(written.shuffler / "shuffler.sqlite")) as file:
+            file.execute("INSERT INTO marks VALUES (?, ?, ?)", (task.task_id, 7, marks))
+            file.commit()
+        before, connections = party.memory(), list[socket.socket]()
+        asked = f"GET /v2/tasks/{task.task_id.hex()}/marks/7 HTTP/1.1\r\nhost: x\r\n\r\n"
+        for _ in range(100):
+            connection = from_address("127.0.0.1", party.port)
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 12)
+            if scheme == "https":
+                connection = context.wrap_socket(connection, server_hostname="127.0.0.1")
+            connection.sendall(asked.encode())
+            connections.append(connection)
+        assert all(connection.recv(12) == b"HTTP/1.1 200" for connection in connections)
+        time.sleep(0.5)
+        # Each would have had 16 MB of its own, twice.
+        assert party.peak() - before < 200 << 20
+        for connection in connections:
             connection.close()
 
 

@@ -130,8 +130,11 @@ def test_the_exchange_of_a_card_a_batch_and_a_result(world: PartyWorld) -> None:
         for who, trusted in ((issuer, False), (shuffler, True)):
             body = json.dumps({"time": world.now}).encode()
             answer = http.post("/v2/clock", content=body, headers=who)
-            assert answer.json() == {"time": world.now}
+            # Nor is it told a time that the shuffler has not confirmed.
+            assert answer.status_code == (200 if trusted else 503)
             assert (world.clocks[1].hold() is None) == trusted
+        answer = http.post("/v2/clock", content=body, headers=issuer)
+        assert answer.json() == {"time": world.now}
         assert deliver_batches(world.shuffler, lambda p, b: put(p, b, shuffler)) == 1
         assert put(served, bytes(105), issuer) == 400
         world.finish(12)

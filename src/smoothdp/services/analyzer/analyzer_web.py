@@ -22,7 +22,6 @@ from smoothdp.services.formats.report import record_bytes
 from smoothdp.services.formats.served import SERVED_BYTES
 from smoothdp.services.operations.admin import Operations
 from smoothdp.services.operations.bodies import TooLarge, TooMany, TooSlow, read_body
-from smoothdp.services.operations.clock_guard import Hold
 from smoothdp.services.store.storage import StorageFull, StorageUnreachable
 from smoothdp.services.tokens.issuer_key import SPKI_BYTES, IssuerPublicKey
 from smoothdp.services.tokens.refusals import TokenRefused
@@ -153,8 +152,8 @@ def analyzer_app(
                 return _status(400)
         told = clock_body(analyzer.clocks)
         # Two parties may follow one wrong source: a clock that was set is no second one. Nor is
-        # one that the shuffler contradicts, to the issuer, which hears no other.
-        if told is None or (not from_shuffler and analyzer.clocks.hold() is Hold.APART):
+        # one that the shuffler does not confirm, to the issuer, which hears no other.
+        if told is None or (not from_shuffler and analyzer.clocks.hold() is not None):
             return _status(503)
         return Response(told, media_type="application/json")
 

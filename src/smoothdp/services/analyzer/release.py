@@ -78,13 +78,17 @@ def end_lapsed(analyzer: Analyzer) -> None:
 def _end_if_lapsed(analyzer: Analyzer, window: int) -> None:
     if analyzer.verdict(window, after=KEY_SECONDS) is not Verdict.CLOSE:
         return
+    waits = analyzer.task.signed and analyzer.accounts_served(window) is None
     with analyzer.storage.transaction() as change:
         rows = change.execute(
-            "SELECT batch_id, header, marks_hash FROM batch WHERE task_id = ? AND window = ? "
-            "AND state NOT IN (?, ?, ?)",
+            "SELECT batch_id, header, marks_hash, state, reason FROM batch WHERE task_id = ? "
+            "AND window = ? AND state NOT IN (?, ?, ?)",
             (analyzer.task.task_id, window, *ENDS),
         )
-        for batch_id, header, marks_hash in rows:
+        if any(state == COUNTED and (reason or not waits) for *_, state, reason in rows):
+            # All came: its release has failed, and is tried again.
+            return
+        for batch_id, header, marks_hash, _, _ in rows:
             _end(change, bytes(batch_id), REFUSED, LAPSED)
             if marks_hash is not None:
                 # It was counted, and waited for the issuer: the marks of what came are known.

@@ -102,6 +102,9 @@ class WindowCards:
             own = self._half_signed(bytes(rows[0][0]))
             if rows[0][2] != MADE:
                 return 200 if rows[0][1] is not None and bytes(rows[0][1]) == data else 409
+            if not self._has_key(window):
+                # Lost since it was shown: from here nobody gets a card that could not be opened.
+                return 404
             if data[: len(own)] != own:
                 return 409
             if not self._shuffler_key.check("card", bytes(rows[0][0]), data[len(own) :]):
@@ -113,7 +116,10 @@ class WindowCards:
         return 201
 
     def shown(self, window: int) -> bytes | None:
-        """Return the card of a window with the signatures that it has; None before it is made."""
+        """Return the card of a window with the signatures that it has.
+
+        None before it is made, and where its key was lost before the shuffler signed it.
+        """
         rows = self._storage.read(
             "SELECT card, signed FROM card WHERE task_id = ? AND window = ?",
             (self._task.task_id, window),
@@ -122,6 +128,8 @@ class WindowCards:
             return None
         if rows[0][1] is not None:
             return bytes(rows[0][1])
+        if not self._has_key(window):
+            return None
         self._note_shown(window)
         return self._half_signed(bytes(rows[0][0]))
 
@@ -145,13 +153,16 @@ class WindowCards:
 
     def inner_key(self, window: int) -> PrivateKey | None:
         """Return the key that opens the slots of a window; None once it is erased."""
-        if key_scope(self._task.task_id, window) not in self._keys.scopes():
+        if not self._has_key(window):
             return None
         rows = self._storage.read(
             "SELECT sealed_key FROM card WHERE task_id = ? AND window = ?",
             (self._task.task_id, window),
         )
         return PrivateKey.from_bytes(self._keys.open(bytes(rows[0][0])))
+
+    def _has_key(self, window: int) -> bool:
+        return key_scope(self._task.task_id, window) in self._keys.scopes()
 
     def end(self, change: Transaction, window: int) -> None:
         """Note that a window has ended: its share of the budget is free unless it was charged."""

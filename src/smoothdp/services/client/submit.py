@@ -156,6 +156,8 @@ def _get_tokens(
             token=invitation,
             body=request,
             media_type=TOKEN_REQUESTS,
+            # Kept open until the shuffler has answered, it would tell the issuer when that was.
+            last=True,
         ),
         wanted=200,
         expected="the issuer to answer",

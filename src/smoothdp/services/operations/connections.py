@@ -16,13 +16,14 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from smoothdp.services.operations.logs import Cause, said
+from smoothdp.services.wire.deadline import whole_seconds
 
 LOG = logging.getLogger("smoothdp.services")
 HEADER_SECONDS = 5.0
 """From the connection, or the answer before, to the end of the headers."""
-WRITE_SECONDS = 30.0
-"""How long what was sent may lie unread before the connection is closed."""
 MOST_HEADER_BYTES = 1 << 16
+MOST_UNSENT_BYTES = 1 << 20
+"""Of an answer that was handed over whole, what TLS and transport may still hold."""
 MOST_OF_ADDRESS = 256
 """Connections of one address; of one network of 64 bits in IPv6, as one host has that many."""
 LEAST_DESCRIPTORS = 8192
@@ -54,7 +55,8 @@ class PartyProtocol(HttpToolsProtocol):
 
     It is armed again when an answer is complete, so a silent connection, half a header, and
     what dribbles in after an answer all end with it. A body must announce its length, so that
-    it can be refused, or paid for from the budget of bodies, before it is read.
+    it can be refused, or paid for from the budget of bodies, before it is read. An answer has as
+    long as a client gives it (`whole_seconds`), on its way to a slow reader too.
     """
 
     server_state: PartyState
@@ -66,6 +68,9 @@ class PartyProtocol(HttpToolsProtocol):
         self._address: str | None = None
         self._header_bytes = 0
         self._in_headers = False
+        self._answer_ends = 0.0
+        self._rest_seconds = 0.0
+        self.app = self._timed(self.app)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Count the connection and give it its time."""
@@ -136,14 +141,14 @@ class PartyProtocol(HttpToolsProtocol):
         if self.cycle.response_complete:
             # A body that nobody wanted is not held; its rest is dropped until the deadline.
             self.cycle.body = bytearray()
-            self._arm()
+            self._arm(self._rest_seconds)
 
     def pause_writing(self) -> None:
         """Give the other end time to read what was sent."""
         super().pause_writing()
         if self._unread is None:
-            self._unread = self.loop.call_later(
-                WRITE_SECONDS, self._abort, "an answer was not read in time"
+            self._unread = self.loop.call_at(
+                self._answer_ends, self._abort, "an answer was not read in time"
             )
 
     def resume_writing(self) -> None:
@@ -154,9 +159,28 @@ class PartyProtocol(HttpToolsProtocol):
         if self.flow is not None:
             super().resume_writing()
 
-    def _arm(self) -> None:
+    def _timed(self, app: Any) -> Any:
+        """Return the application, of whose answers it is noted by when they are to be read."""
+
+        async def timed(scope: Any, receive: Any, send: Any) -> None:
+            async def told(message: Any) -> None:
+                if message["type"] == "http.response.start":
+                    length = dict(message["headers"]).get(b"content-length", 0)
+                    size = 0 if scope["method"] == "HEAD" else int(length)
+                    self._answer_ends = self.loop.time() + whole_seconds(size)
+                    rest = min(size, MOST_UNSENT_BYTES)
+                    self._rest_seconds = whole_seconds(rest) - whole_seconds(0)
+                await send(message)
+
+            await app(scope, receive, told)
+
+        return timed
+
+    def _arm(self, more: float = 0.0) -> None:
         self._disarm()
-        self._deadline = self.loop.call_later(self.server_state.header_seconds, self._stayed_silent)
+        self._deadline = self.loop.call_later(
+            self.server_state.header_seconds + more, self._stayed_silent
+        )
 
     def _disarm(self) -> None:
         if self._deadline is not None:

@@ -79,7 +79,7 @@ class GatewayCards:
 
         Raises:
             InvalidData: a card of another task, window or gateway key, without the analyser's
-                signature, or a second card for the window.
+                signature, one whose gateway key was lost, or a second card for the window.
         """
         if (stored := self.stored(window)) is not None:
             if stored[: len(offered)] != offered:
@@ -89,8 +89,10 @@ class GatewayCards:
         if self._signed_name(window) in self._keys.notes():
             # The database was lost, or is an older copy: there is a signature to another card.
             raise _refused("a window without a card", "one whose card was lost here")
-        signed = self._signed(offered, window)
         task_window = (self._task.task_id, window)
+        if not self._keys.is_in_place() or key_scope(*task_window) not in self._keys.scopes():
+            raise _refused("a gateway key that is here", "one that was lost after it was offered")
+        signed = self._signed(offered, window)
         with self._storage.transaction() as change:
             if not change.change(
                 "UPDATE card SET signed = ?, state = ? "

@@ -22,6 +22,7 @@ from smoothdp.services.operations.bodies import (
     read_body,
 )
 from smoothdp.services.shuffler.ingest import Taken
+from smoothdp.services.shuffler.marks_answers import MarksAnswers
 from smoothdp.services.shuffler.shuffler import Shuffler
 from smoothdp.services.store.group_commit import GroupCommit
 from smoothdp.services.store.storage import StorageFull, StorageUnreachable
@@ -72,6 +73,7 @@ def shuffler_app(
         operations: what an operator may ask.
     """
     group = GroupCommit(shuffler.accept, Taken.LATER)
+    files = MarksAnswers(shuffler.marks)
     length = sealed_bytes(shuffler.task.slots, shuffler.task.signed)
 
     def window_of(request: Request) -> int | None:
@@ -118,21 +120,21 @@ def shuffler_app(
             return Problem(problem.status, problem.word, problem.title, seconds).response()
         return PROBLEMS[taken].response()
 
-    async def static(request: Request, read: Callable[[int], bytes | None], kind: str) -> Response:
-        window = window_of(request)
-        found = None if window is None else await asyncio.to_thread(read, window)
-        if found is None:
-            return PROBLEMS[Taken.UNKNOWN].response()
-        return Response(found, media_type=kind, headers=_FOR_EVER)
-
     async def marks(request: Request) -> Response:
         window = window_of(request)
         if window is not None and await asyncio.to_thread(shuffler.is_expired, window):
             return DESTROYED.response()
-        return await static(request, shuffler.marks, MARKS_MEDIA_TYPE)
+        found = None if window is None else await asyncio.to_thread(files.file, window)
+        if found is None:
+            return PROBLEMS[Taken.UNKNOWN].response()
+        return found.answer(request, MARKS_MEDIA_TYPE, _FOR_EVER)
 
     async def card(request: Request) -> Response:
-        return await static(request, shuffler.cards.stored, CARD_MEDIA_TYPE)
+        window = window_of(request)
+        found = None if window is None else await asyncio.to_thread(shuffler.cards.stored, window)
+        if found is None:
+            return PROBLEMS[Taken.UNKNOWN].response()
+        return Response(found, media_type=CARD_MEDIA_TYPE, headers=_FOR_EVER)
 
     cards = [Route("/v2/tasks/{task_id}/cards/{window}", card)]
     app = Starlette(

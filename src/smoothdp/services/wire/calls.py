@@ -99,13 +99,20 @@ def ask(
     body: bytes = b"",
     media_type: str = "",
     most: int = _MOST_ANSWER,
+    last: bool = False,
 ) -> Answer:
     """Send a request and return the answer, read up to ``most`` bytes.
+
+    Args:
+        last: the connection ends with the answer.
 
     Raises:
         ServiceError: no answer, none in time, or one that is longer than anything that is meant.
     """
+    where = without_secrets(str(http.base_url))
     headers = {"authorization": f"Bearer {token}"} if token else {}
+    if last:
+        headers["connection"] = "close"
     if media_type:
         headers["content-type"] = media_type
     data = bytearray()
@@ -123,7 +130,7 @@ def ask(
             if answer.headers.get("content-encoding", "identity").lower() != "identity":
                 # Nobody was asked to: a few bytes, compressed twice, can fill the memory.
                 raise ServiceError(
-                    expected=f"an answer from {http.base_url} as it is",
+                    expected=f"an answer from {where} as it is",
                     got="a compressed one",
                     remedy="Check the address, and that no proxy in between compresses",
                 )
@@ -142,7 +149,7 @@ def ask(
         # UnicodeError: a host, or a proxy, that the system cannot look up.
         slow = "none in time" if end.passed else f"none ({type(error).__name__})"
         raise Unreachable(
-            expected=f"an answer from {http.base_url}",
+            expected=f"an answer from {where}",
             got=slow,
             remedy="Check the address, and that the service runs there",
         ) from None

@@ -1,7 +1,8 @@
 """The clock call of esa/2: a party tells the analyser its time and hears the analyser's.
 
 POST /v2/clock, both ways ``{"time": seconds since 1970}``. Whose clock was set while it ran tells
-none: it sends nothing, or answers 503. Who only looks sends ``{}``, and tells none either.
+none: it sends nothing, or answers 503. Who only looks sends ``{}``, and tells none either. An
+issuer is told none while the shuffler does not confirm the analyser's.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ CLOCK_PATH = "/v2/clock"
 MOST_CLOCK_BYTES = 256
 TELLS_NOTHING = b"{}"
 """Of somebody else than the service: a process that has just started has seen no clock move."""
+WHY_NO_TIME = (
+    "was its clock set while it ran, or, for an issuer, is the shuffler away or its clock another?"
+)
 
 
 def exchange_clocks(http: httpx.Client, clocks: ClockGuard, *, token: str) -> None:
@@ -37,7 +41,7 @@ def exchange_clocks(http: httpx.Client, clocks: ClockGuard, *, token: str) -> No
     if answer.status == 401:
         raise PutOff("the analyser answered 401 to the token of this party", Cause.REFUSED)
     if answer.status == 503:
-        raise PutOff("the analyser tells no time: was its clock set while it ran?", Cause.CLOCK)
+        raise PutOff(f"the analyser tells no time: {WHY_NO_TIME}", Cause.CLOCK)
     if answer.status != 200:
         raise ServiceError(
             expected="the analyser's time",
