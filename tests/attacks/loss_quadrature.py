@@ -113,7 +113,7 @@ def _graded(low: float, high: float, width: float, fine: float) -> list[float]:
     middle, steps, h = (low + high) / 2, [0.0], fine
     while low + steps[-1] + h < middle:
         steps.append(steps[-1] + h)
-        h = min(width, 1.7 * h)
+        h = min(width, 1.3 * h)
     return [*(low + each for each in steps), *(high - each for each in reversed(steps))]
 
 
@@ -150,7 +150,9 @@ def _after(curve: Curve, step: Step) -> Curve:
             )
             for part in step.parts:
                 cut = part.place(float(epsilon))
-                inner = [cut] if part.low < cut < part.high else []
+                # What came before bends at 0 as sharply as a rare loss is small.
+                beside = [cut, *(cut + side * 0.4 * 0.5**k for side in (-1, 1) for k in range(14))]
+                inner = sorted(each for each in beside if part.low < each < part.high)
                 x, weights = panels([part.low, *inner, part.high])
                 total += float((weights * part.density(x) * curve(epsilon - part.loss(x))).sum())
             out[number] = total

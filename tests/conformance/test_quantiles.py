@@ -171,7 +171,7 @@ def test_half_shift_intervals_cover_in_simulation() -> None:
 def coverage(confidence: str) -> Any:
     from smoothdp.mechanisms.release.bars.coverage import Coverage
 
-    return Coverage.read(confidence)
+    return Coverage.read(confidence, covers="quantile")
 
 
 def test_what_is_refused() -> None:

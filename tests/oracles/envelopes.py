@@ -67,8 +67,8 @@ def _envelope(log_p: list[float], log_q: list[float]) -> Envelope:
     slopes = [(y - v) / (x - u) for (u, v), (x, y) in itertools.pairwise(points)] + [mpmath.mpf(0)]
     atoms = []
     for (x, _), (before, after) in zip(points[1:], itertools.pairwise(slopes), strict=True):
-        # What is left of the last digits is no kink.
-        if after - before > mpmath.mpf(10) ** (40 - mpmath.mp.dps) * abs(before):
+        # What is left of the last digits of slopes up to 1 is no kink.
+        if after - before > mpmath.mpf(10) ** (40 - mpmath.mp.dps):
             atoms.append((x * (after - before), x))
     return Envelope(atoms, infinite)
 
