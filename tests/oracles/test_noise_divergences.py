@@ -32,6 +32,7 @@ PLACES: list[tuple[str, str, str, Direction]] = [
     ("2", "0.6", "-0.2", "forward"),
     ("7.5", "-0.4", "0.05", "reverse"),
 ]
+RUNGS = [mp.mpf(10) ** -k for k in range(1, 13)]
 
 
 class Pair:
@@ -62,7 +63,9 @@ class Pair:
             self.s + v * self.growth for k in self.formulas.kinks for v in (1, -1) for v in (v * k,)
         ]
         ladder = [v for size in (0.4, 2, 6, 16) for v in (size, -size)]
-        edges = sorted({mp.mpf(e) for e in (*kinks, *ladder)})
+        # Mixtures over scales bend beside the middle of each law.
+        rungs = [v for size in RUNGS for v in (size, -size, self.s + size, self.s - size)]
+        edges = sorted({mp.mpf(e) for e in (*kinks, *ladder, *rungs)})
 
         def near(x: mp.mpf) -> mp.mpf:
             return function(*self.densities(x))
