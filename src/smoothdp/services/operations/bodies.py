@@ -12,10 +12,12 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from smoothdp.services.operations.patience import seconds_of
+
 MOST_BODY_BYTES = 64 << 20
 """Of all bodies that a process holds at a time."""
 BODY_SECONDS = 10.0
-"""How long a body may take to arrive."""
+"""How long a body may take to arrive, beside the seconds of its bytes on a slow line."""
 _PLACE = "smoothdp.bodies"
 
 
@@ -115,7 +117,7 @@ async def read_body(request: Request, limit: int) -> bytes:
         share.reserve(announced)
     data = bytearray()
     try:
-        async with asyncio.timeout(BODY_SECONDS):
+        async with asyncio.timeout(BODY_SECONDS + seconds_of(announced)):
             async for chunk in request.stream():
                 data += chunk
                 if len(data) > limit:

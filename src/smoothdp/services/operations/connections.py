@@ -16,14 +16,15 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from smoothdp.services.operations.logs import Cause, said
-from smoothdp.services.wire.deadline import whole_seconds
+from smoothdp.services.operations.patience import seconds_of, whole_seconds
 
 LOG = logging.getLogger("smoothdp.services")
 HEADER_SECONDS = 5.0
 """From the connection, or the answer before, to the end of the headers."""
 MOST_HEADER_BYTES = 1 << 16
+PIECE_BYTES = 1 << 16
 MOST_UNSENT_BYTES = 1 << 20
-"""Of an answer that was handed over whole, what TLS and transport may still hold."""
+"""Of an answer whose last piece was handed over, what TLS and transport may still hold."""
 MOST_OF_ADDRESS = 256
 """Connections of one address; of one network of 64 bits in IPv6, as one host has that many."""
 LEAST_DESCRIPTORS = 8192
@@ -70,7 +71,7 @@ class PartyProtocol(HttpToolsProtocol):
         self._in_headers = False
         self._answer_ends = 0.0
         self._rest_seconds = 0.0
-        self.app = self._timed(self.app)
+        self.app = self._paced(self.app)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Count the connection and give it its time."""
@@ -159,22 +160,29 @@ class PartyProtocol(HttpToolsProtocol):
         if self.flow is not None:
             super().resume_writing()
 
-    def _timed(self, app: Any) -> Any:
-        """Return the application, of whose answers it is noted by when they are to be read."""
+    def _paced(self, app: Any) -> Any:
+        """Return the application; its answers leave piece by piece, as fast as they are read.
 
-        async def timed(scope: Any, receive: Any, send: Any) -> None:
+        It is noted by when they are to be read.
+        """
+
+        async def paced(scope: Any, receive: Any, send: Any) -> None:
             async def told(message: Any) -> None:
                 if message["type"] == "http.response.start":
                     length = dict(message["headers"]).get(b"content-length", 0)
                     size = 0 if scope["method"] == "HEAD" else int(length)
                     self._answer_ends = self.loop.time() + whole_seconds(size)
-                    rest = min(size, MOST_UNSENT_BYTES)
-                    self._rest_seconds = whole_seconds(rest) - whole_seconds(0)
-                await send(message)
+                    self._rest_seconds = seconds_of(min(size, MOST_UNSENT_BYTES))
+                body = memoryview(message.get("body", b""))
+                while len(body) > PIECE_BYTES:
+                    piece, body = body[:PIECE_BYTES], body[PIECE_BYTES:]
+                    # Returns once most of what was sent before is on its way.
+                    await send({"type": message["type"], "body": piece, "more_body": True})
+                await send({**message, "body": body} if body else message)
 
             await app(scope, receive, told)
 
-        return timed
+        return paced
 
     def _arm(self, more: float = 0.0) -> None:
         self._disarm()

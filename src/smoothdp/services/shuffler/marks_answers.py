@@ -1,15 +1,12 @@
-"""The marks of a window to whoever asks: one copy in memory for all, a piece at a time each."""
+"""The marks of a window to whoever asks: one copy in memory for all who read it."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Callable, Mapping
 from weakref import WeakValueDictionary
 
-from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
-
-_PIECE_BYTES = 1 << 16
+from starlette.responses import Response
 
 
 class MarksAnswers:
@@ -17,40 +14,28 @@ class MarksAnswers:
 
     Args:
         read: returns the file of a window, or None.
+        media_type: of the files.
+        headers: of each answer.
+
+    >>> answers = MarksAnswers(lambda window: bytes(window) or None, "x/y", {})
+    >>> one = answers.of(16)
+    >>> one is answers.of(16), answers.of(0)
+    (True, None)
     """
 
-    def __init__(self, read: Callable[[int], bytes | None]) -> None:
-        self._read = read
-        self._there: WeakValueDictionary[int, _File] = WeakValueDictionary()
+    def __init__(
+        self, read: Callable[[int], bytes | None], media_type: str, headers: Mapping[str, str]
+    ) -> None:
+        self._read, self._media_type, self._headers = read, media_type, headers
+        self._there: WeakValueDictionary[int, Response] = WeakValueDictionary()
         self._lock = threading.Lock()
 
-    def file(self, window: int) -> _File | None:
-        """Return the file of a window, which is there for as long as somebody reads it, or None."""
+    def of(self, window: int) -> Response | None:
+        """Return the answer of a window, kept for as long as somebody reads it; None without."""
         # Of many that ask at once one reads the storage.
         with self._lock:
             found = self._there.get(window)
             if found is None and (data := self._read(window)) is not None:
-                found = self._there[window] = _File(data)
+                found = Response(data, media_type=self._media_type, headers=self._headers)
+                self._there[window] = found
             return found
-
-
-class _File:
-    """The bytes of a file that several answers share."""
-
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-
-    def answer(self, request: Request, kind: str, headers: Mapping[str, str]) -> Response:
-        """Return the answer to a GET or HEAD."""
-        length = {"content-length": str(len(self._data))}
-        return StreamingResponse(
-            self._pieces(is_wanted=request.method != "HEAD"),
-            media_type=kind,
-            headers={**headers, **length},
-        )
-
-    async def _pieces(self, *, is_wanted: bool) -> AsyncIterator[memoryview]:
-        # The next one is taken once most of what was sent is on its way.
-        whole = memoryview(self._data)
-        for start in range(0, len(whole) if is_wanted else 0, _PIECE_BYTES):
-            yield whole[start : start + _PIECE_BYTES]

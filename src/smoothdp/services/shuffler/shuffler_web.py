@@ -73,7 +73,7 @@ def shuffler_app(
         operations: what an operator may ask.
     """
     group = GroupCommit(shuffler.accept, Taken.LATER)
-    files = MarksAnswers(shuffler.marks)
+    files = MarksAnswers(shuffler.marks, MARKS_MEDIA_TYPE, _FOR_EVER)
     length = sealed_bytes(shuffler.task.slots, shuffler.task.signed)
 
     def window_of(request: Request) -> int | None:
@@ -124,10 +124,8 @@ def shuffler_app(
         window = window_of(request)
         if window is not None and await asyncio.to_thread(shuffler.is_expired, window):
             return DESTROYED.response()
-        found = None if window is None else await asyncio.to_thread(files.file, window)
-        if found is None:
-            return PROBLEMS[Taken.UNKNOWN].response()
-        return found.answer(request, MARKS_MEDIA_TYPE, _FOR_EVER)
+        found = None if window is None else await asyncio.to_thread(files.of, window)
+        return PROBLEMS[Taken.UNKNOWN].response() if found is None else found
 
     async def card(request: Request) -> Response:
         window = window_of(request)

@@ -15,8 +15,9 @@ from urllib.parse import urlsplit
 import httpx
 
 from smoothdp.errors import InvalidParameter, SmoothdpError
+from smoothdp.services.operations.patience import whole_seconds
 from smoothdp.services.operations.tls import Trust
-from smoothdp.services.wire.deadline import deadline, whole_seconds
+from smoothdp.services.wire.deadline import deadline
 
 _SECONDS = 30.0
 _MOST_ANSWER = 1 << 22

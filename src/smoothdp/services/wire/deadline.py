@@ -9,21 +9,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-_LEAST_SPEED = 1 << 16
-_SECONDS = 60.0
 _LEFT = "response_closed.started"
 _OPENED = ("connect_tcp.complete", "start_tls.complete")
-
-
-def whole_seconds(most: int) -> float:
-    """Return how long a request may take that is at most so many bytes, both ways.
-
-    A minute, and 64 kB a second: who is slower, or dripping, is as good as silent.
-
-    >>> whole_seconds(0), whole_seconds(1 << 22)
-    (60.0, 124.0)
-    """
-    return _SECONDS + most / _LEAST_SPEED
 
 
 @dataclass
