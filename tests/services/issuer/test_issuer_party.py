@@ -89,6 +89,11 @@ def test_an_analyser_that_does_not_answer(parties: Parties) -> None:
         parties.issuer.work("http://127.0.0.1:1")
     # Without a peer's time of the last ten minutes nothing is closed.
     assert unsent(parties.issuer.issuer) == []
+    # Nor while the analyser has none from the shuffler.
+    with pytest.raises(PutOff, match="the analyser tells no time"):
+        parties.issuer.work(parties.url)
+    assert unsent(parties.issuer.issuer) == []
+    parties.shuffler.work(parties.url)
     parties.issuer.work(parties.url)
     assert unsent(parties.issuer.issuer) == []
     told = "SELECT window, sent FROM served"
@@ -105,6 +110,7 @@ def test_a_token_that_the_analyser_does_not_know(parties: Parties) -> None:
 def test_a_number_that_was_not_taken_is_told_again(parties: Parties) -> None:
     parties.round()
     parties.now = float((WINDOW + 1) * HOUR)
+    parties.shuffler.work(parties.url)
     true_put = parties.analyzer.analyzer.put_served
     parties.analyzer.analyzer.put_served = lambda *_: 503  # type: ignore[method-assign]
     with pytest.raises(PutOff, match="answered 503 to the number of accounts"):

@@ -454,6 +454,7 @@ def test_keys_of_lost_windows_go_though_others_bring_their_keys_again(
         first = set(parties.analyzer.keys.scopes())
         assert len(first) == 3
         analyzer = without_its_database(parties, stack)
+        analyzer.analyzer.clocks.heard(parties.now)
         parties.issuer.work(parties.url)
         assert analyzer.analyzer.cards.going_on()[:3] == [WINDOW, WINDOW + 1, WINDOW + 2]
         assert analyzer.analyzer.cards.shown(WINDOW) is None

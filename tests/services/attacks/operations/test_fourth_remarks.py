@@ -117,6 +117,7 @@ def test_a_round_does_not_make_the_keys_of_a_whole_day(
         windows = []
         for _ in range(3):
             first = parties.task.window_at(parties.now)
+            parties.analyzer.analyzer.clocks.heard(parties.now)
             parties.issuer.work(parties.url)
             assert issuer.clocks.hold() is None
             windows = [row[0] for row in issuer.storage.read("SELECT window FROM window_key")]
