@@ -86,8 +86,8 @@ def _end_if_lapsed(analyzer: Analyzer, window: int) -> None:
             (analyzer.task.task_id, window, *ENDS),
         )
         if any(state == COUNTED and (reason or not waits) for *_, state, reason in rows):
-            # All came: its release has failed, and is tried again.
-            return
+            # All came, and its release has failed: it is tried again, and needs no key.
+            rows = []
         for batch_id, header, marks_hash, _, _ in rows:
             _end(change, bytes(batch_id), REFUSED, LAPSED)
             if marks_hash is not None:

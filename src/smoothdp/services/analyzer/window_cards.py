@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from smoothdp.services.analyzer.analyzer_tables import HALF, MADE, OVER, SIGNED
+from smoothdp.services.analyzer.analyzer_tables import COUNTED, HALF, MADE, OVER, SIGNED
 from smoothdp.services.analyzer.task_ledger import TaskLedger
 from smoothdp.services.formats.card import Card, sign_card
 from smoothdp.services.formats.design.budget import KEY_SECONDS, ahead_seconds, windows_paid
@@ -239,6 +239,9 @@ class WindowCards:
         taken = self._ledger.charged().keys() | {
             at for at, state in states.items() if state in (MADE, SIGNED)
         }
+        # A batch that waits for the ledger will be charged.
+        waiting = "SELECT window FROM batch WHERE task_id = ? AND state = ?"
+        taken |= {int(at) for (at,) in change.execute(waiting, (task_id, COUNTED))}
         # Where the database was lost people may answer with a card of before: its key tells of it,
         # until it is erased with the window.
         taken |= {

@@ -12,6 +12,7 @@ import pytest
 
 from smoothdp.errors import InvalidData, SmoothdpError
 from smoothdp.services.analyzer.release import work
+from smoothdp.services.analyzer.window_cards import GATEWAY
 from smoothdp.services.check import check_party
 from smoothdp.services.client.outcomes import OutcomeStore
 from smoothdp.services.issuer.window_keys import close_windows
@@ -19,10 +20,10 @@ from smoothdp.services.shuffler.shuffler_party import ShufflerParty
 from tests.services.attacks.operations.test_sixth_processes import restart
 from tests.services.delivery.test_clocks import JUMP, USERS, OwnClocks
 from tests.services.storages import ONLY_SQLITE
-from tests.services.worlds.party_world import WINDOW, PartyWorld
+from tests.services.worlds.party_world import HOUR, WINDOW, PartyWorld
 from tests.services.worlds.small_tasks import small_task
 from tests.services.worlds.three_parties import Parties
-from tests.services.worlds.whole_world import WholeWorld
+from tests.services.worlds.whole_world import WholeWorld, weak_task
 
 pytestmark = ONLY_SQLITE
 
@@ -72,7 +73,7 @@ def test_a_batch_that_is_whole_is_released_though_the_ledger_is_held_for_seven_d
 
     All has come: batch and number served. Somebody holds the ledger, and lets go of it later.
     """
-    world = WholeWorld(tmp_path, fast=True)
+    world = WholeWorld(tmp_path, weak_task(windows=1), fast=True)
     world.open_window()
     assert [world.take_part(str(person)) for person in range(3)] == [202] * 3
     world.seal()
@@ -85,6 +86,9 @@ def test_a_batch_that_is_whole_is_released_though_the_ledger_is_held_for_seven_d
     monkeypatch.setattr(world.analyzer.ledger._ledger._store, "timeout", 0.2)
     with pytest.raises(SmoothdpError, match="locked"):
         work(world.analyzer)
+    # Its key goes all the same, and its place in the budget is kept.
+    assert world.analyzer.keys.scopes() == []
+    assert world.analyzer.cards.put_key(GATEWAY, int(world.now // HOUR), bytes(32)) == 404
     holder.execute("ROLLBACK")
     holder.close()
     work(world.analyzer)
