@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from smoothdp.claims import ZCDP
+from smoothdp.exact.balls.work import WorkLimitReached
 from smoothdp.noise import ArsinhNormal, Log1pNormal, StudentT
 from smoothdp.noise.calibration import calibrate
 from smoothdp.noise.calibration.concentrated.certificate import certify
@@ -28,6 +29,8 @@ FAST = {
     ("ASN", "0.475", "0.2", "2"),  # Theorem B'
     ("T", "3.9", "0.1", "0.2"),  # reverse at t
 }
+# Their covers take more work than a calibration may (decision 0011).
+REFUSED = {("EXN", "1.06", "1", "1"), ("EXN", "0.535", "0.5", "1")}
 
 
 def _key(case: dict[str, str]) -> tuple[str, str, str, str]:
@@ -50,12 +53,18 @@ def _law(case: dict[str, str]) -> NoiseDistribution:
 @pytest.mark.parametrize("case", _parameters())
 def test_calibrated_shift_between_certified_and_refuted(case: dict[str, str]) -> None:
     rho = Fraction(case["eps"]) ** 2 / 2
+    if _key(case) in REFUSED:
+        with pytest.raises(WorkLimitReached):
+            calibrate(_law(case), ZCDP(rho), smoothing=case["t"])
+        return
     result = calibrate(_law(case), ZCDP(rho), smoothing=case["t"])
     certified, refuted = Fraction(case["s_certified_lower"]), Fraction(case["s_certified_upper"])
-    assert certified * (1 - Fraction(1, 10**4)) <= result.exact_shift < refuted
+    # A cover stops at 2e-4 below the largest shift (decision 0011), all else at 4e-6.
+    gap = 2.1e-4 if result.reason.startswith("Theorem A") else 1e-4
+    assert certified * (1 - Fraction(gap)) <= result.exact_shift < refuted
     assert result.label == "certified"
-    assert result.relative_gap < 2e-4
-    assert result.standard_deviation == pytest.approx(float(case["std_over_S"]), rel=2e-4)
+    assert result.relative_gap < gap
+    assert result.standard_deviation == pytest.approx(float(case["std_over_S"]), rel=gap)
 
 
 @pytest.mark.parametrize("case", _parameters())
