@@ -11,6 +11,7 @@ from typing import Any
 from smoothdp.errors import BudgetExceeded
 from smoothdp.services.analyzer.analyzer import Analyzer, move_batch
 from smoothdp.services.analyzer.analyzer_tables import (
+    COMPLETE,
     COUNTED,
     ENDS,
     QUARANTINED,
@@ -31,6 +32,10 @@ from smoothdp.services.store.storage import Transaction
 from smoothdp.services.wire.window_state import missing_state
 
 LAPSED = "nothing more came of this window in seven days"
+NOT_COUNTED = (
+    "what came of this window could not be counted in seven days: the analyser's key of it was "
+    "lost, or its storage is damaged"
+)
 OTHER_BATCH = (
     "the window was charged for another batch, whose result may be out: the analyser's database is "
     "an older copy"
@@ -88,8 +93,9 @@ def _end_if_lapsed(analyzer: Analyzer, window: int) -> None:
         if any(state == COUNTED and (reason or not waits) for *_, state, reason in rows):
             # All came, and its release has failed: it is tried again, and needs no key.
             rows = []
-        for batch_id, header, marks_hash, _, _ in rows:
-            _end(change, bytes(batch_id), REFUSED, LAPSED)
+        for batch_id, header, marks_hash, state, _ in rows:
+            reason = NOT_COUNTED if state == COMPLETE else LAPSED
+            _end(change, bytes(batch_id), REFUSED, reason)
             if marks_hash is not None:
                 # It was counted, and waited for the issuer: the marks of what came are known.
                 evidence = _evidence(BatchHeader.decode(bytes(header)), bytes(marks_hash), None)

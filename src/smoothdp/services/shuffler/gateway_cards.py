@@ -37,6 +37,10 @@ class GatewayCards:
         storage: with the tables of `SHUFFLER_SCHEMA`.
         keys: seals the private keys; what it erases is gone.
         sign_key: the shuffler's, which the task names.
+
+    Raises:
+        InvalidData: rows of an older copy of the database, in which a window is open that was
+            closed since: it would be handed over twice, or be said to be destroyed.
     """
 
     def __init__(
@@ -51,6 +55,13 @@ class GatewayCards:
         self._storage, self._keys, self._task, self._sign_key = storage, keys, task, sign_key
         self._reach = reach
         self._opened: dict[int, tuple[SignedCard, PrivateKey]] = {}
+        notes = self._keys.notes()
+        if over := [window for window in self._collecting() if self._over_name(window) in notes]:
+            raise InvalidData(
+                expected=f"the newest state of the shuffler beside its keys in {keys.path}",
+                got=f"an older copy, in which window {over[0]} is open: it was closed since",
+                remedy="Start with the newest; if it was lost, with none, and let its windows go",
+            )
         # Of a program that was stopped between storing a card and noting it, too: it is shown.
         self._keys.note(*(self._signed_name(window) for window in self._collecting()))
 
@@ -111,6 +122,9 @@ class GatewayCards:
     def _note_signed(self, window: int) -> None:
         """Note beside the keys, which have no older copy, that a signature to a card leaves."""
         self._keys.note(self._signed_name(window))
+
+    def _over_name(self, window: int) -> bytes:
+        return b"over " + key_scope(self._task.task_id, window)
 
     def _signed_name(self, window: int) -> bytes:
         return b"card " + key_scope(self._task.task_id, window)
@@ -191,7 +205,11 @@ class GatewayCards:
         return self._opened[window]
 
     def erase(self, windows: list[int]) -> None:
-        """Overwrite the private keys of windows; nothing sealed to them opens any more."""
+        """Overwrite the private keys of windows; nothing sealed to them opens any more.
+
+        That they are over is noted before: of a database that is an older copy they are open.
+        """
+        self._keys.note(*(self._over_name(window) for window in windows))
         self._keys.erase([key_scope(self._task.task_id, window) for window in windows])
         # Those too that another process has erased.
         there = set(self.kept())
