@@ -6,7 +6,7 @@ import { TokenRefused } from "../formats/blind.js";
 import { checkCard, openCard } from "../formats/card.js";
 import { joinedMarks } from "../formats/marks.js";
 import { encodeReport, sealReport, sealSlots, SLOT_BYTES, slotsOfReport } from "../formats/report.js";
-import { firstLive, isNear, isSignedTask, paidWindows } from "../formats/task.js";
+import { firstLive, firstNear, isNear, isSignedTask, paidWindows } from "../formats/task.js";
 import { finalizeAll, tokenRequest } from "../formats/tokens.js";
 import * as outcomes from "./outcomes.js";
 import { randomize } from "./randomize.js";
@@ -66,7 +66,9 @@ export async function sealedReport({ place }) {
 /** Put marks in the place of the reports of windows that are over, of all persons and polls. */
 export async function settle({ task, taskId, seconds }) {
   const live = firstLive(task, seconds);
-  for (const [key, row] of await outcomes.liveBefore(taskId, live, seconds)) {
+  // No tokens are given in the grace: what has none can reach nobody.
+  const before = { window: live, begun: Math.max(live, firstNear(task, seconds)) };
+  for (const [key, row] of await outcomes.liveBefore(taskId, before, seconds)) {
     await outcomes.keepMarks(key, await ownMarks(row, row.isSigned ?? isSignedTask(task)));
   }
   await outcomes.forgetCards(taskId, live);

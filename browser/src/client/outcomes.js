@@ -23,6 +23,10 @@ export const SPENT =
   "The budget of this poll pays for no more answers of one person than were given here. Another one " +
   "would tell the analyser more than was agreed on: nothing of this time was sent. Ask who runs it for a new poll.";
 
+const OTHER_PASS =
+  "The budget of this poll pays for no more answers with this link. What was randomised here before was " +
+  "sent, or is to be sent, with another link: open the page with that one.";
+
 /** Slots and seed are kept; nothing that was sent names a slot. */
 export const DRAWN = "drawn";
 /** The report is kept and the seed erased; it may have left. */
@@ -205,7 +209,7 @@ export const keepPass = (place, most) =>
     const row = await request(rows.get(keyOf(place)));
     const passes = row && passesOf(row);
     if (!place.pass || !passes || passes.includes(place.pass)) return;
-    if ((await counted(rows, place)).length >= most) throw new Refused(SPENT);
+    if ((await counted(rows, place)).length >= most) throw new Refused(OTHER_PASS);
     const pass = passes.length ? [...passes, place.pass] : place.pass;
     await request(rows.put({ ...row, pass }, keyOf(place)));
   });
@@ -234,13 +238,15 @@ export const keepSent = (place) =>
 
 /**
  * [key, row] of reports that are not destroyed yet, and whose time is over: of the windows of a task
- * before one, and of all other tasks of this browser, whose pages may never be loaded again.
+ * before one, which is another one where there is a draw alone, and of all other tasks of this
+ * browser, whose pages may never be loaded again.
  */
-export const liveBefore = (taskId, window, seconds) =>
+export const liveBefore = (taskId, { window, begun }, seconds) =>
   inStore(async (rows) =>
     (await entries(rows, IDBKeyRange.bound([""], ["\uffff"], false, true))).filter(
       ([[task, at], { state, ends }]) =>
-        [DRAWN, FINAL, SENT].includes(state) && (task === taskId ? at < window : ends <= seconds)));
+        [DRAWN, FINAL, SENT].includes(state) &&
+        (task === taskId ? at < (state === DRAWN ? begun : window) : ends <= seconds)));
 
 /**
  * Put marks in the place of a report whose window is over.

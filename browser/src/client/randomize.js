@@ -23,6 +23,13 @@ const parameter = (task, name) =>
 export const isNumber = ({ protocol }) => protocol === "real_sum" || protocol === "split_sum";
 export const isBinned = ({ protocol }) => protocol.endsWith("histogram");
 
+/** Throws where a datum is none of the task's. */
+export function checkDatum(task, datum) {
+  if (isNumber(task)) fraction(datum);
+  else if (isBinned(task)) binOf(task, datum);
+  else bitOf(datum);
+}
+
 /** The values of all M slots: messages, then dummies. Slots are sorted when they are sealed. */
 export function randomize(task, datum, source = randomBytes) {
   const make = MESSAGES[task.protocol];

@@ -4,6 +4,7 @@ import { ask, Lost } from "../base/answers.js";
 import { isSignedTask, paidWindows } from "../formats/task.js";
 import * as client from "./client.js";
 import * as outcomes from "./outcomes.js";
+import { checkDatum } from "./randomize.js";
 
 const ATTEMPTS = 5;
 const MOST_WAIT = 310;
@@ -13,8 +14,9 @@ const NEXT = "Take part in the next window";
 const CLOCK = "Set this machine's clock right, or wait for the window to begin";
 
 export const USED =
-  "This invitation was used in this window: from another device, from here before the state of " +
-  "this machine was cleared, or by somebody else. Finish there, or take part in the next window";
+  "This invitation was used in this window: from another device, under another name, from here " +
+  "before the state of this machine was cleared, or by somebody else. Finish there, or take part " +
+  "in the next window";
 
 /** What to do about a refusal, in the words of the command-line client. */
 export const CARDS = { 404: "There is no card of this window yet, or it is over" };
@@ -49,9 +51,17 @@ export const WAITING =
   "An answer was randomised here with another link, and is not known to have arrived: it is sent " +
   "again, whatever you choose now.";
 
-export const OVER =
-  "An answer was given here before, for a time that this device took to be over: what was sent is " +
-  "not kept any more, and is not made anew. Nothing of this time was sent.";
+const NOT_KEPT =
+  "An answer was given here before, for a time that this device took to be over: it is not kept any " +
+  "more, and is not made anew. ";
+
+/** Of a row whose time is over, or was by a clock that was ahead for a while. */
+export const OVER = {
+  [outcomes.ANSWERED]: `${NOT_KEPT}It had arrived.`,
+  [outcomes.UNSURE]: `${NOT_KEPT}It may have arrived.`,
+  [outcomes.DESTROYED]: `${NOT_KEPT}It was destroyed with all others of its time, which were too few.`,
+  [outcomes.MISSED]: `${NOT_KEPT}Nothing of this time was sent.`,
+};
 
 export const REFUSED =
   "The tokens of this time were refused here: nothing of this time was sent, and nothing will be. Take part in " +
@@ -76,49 +86,61 @@ export async function submit({
   fetcher, pause = wait, attempts = ATTEMPTS, seconds = () => Date.now() / 1000,
 }) {
   const place = await placeOf({ task, taskId, window, pass, invitation });
-  const poll = { task, place };
   const sending = { fetcher, pause, attempts };
-  const issuer = task.issuer?.url.replace(/\/$/, "") ?? "";
   // With an issuer another invitation is another person, and it has one draw.
   const adopt = !isSignedTask(task) && !anotherPerson;
   await client.settle({ task, taskId, seconds: seconds() });
+  let problem;
+  // First: the issuer hears of who takes part before the shuffler can refuse anything.
+  await prepare({ task, place, invitation, datum, sending, adopt, seconds }).catch((error) => {
+    // What is no invitation may be the pass: then the invitation would go to the shuffler next.
+    if (error.status === NO_SECRET) throw error;
+    problem = error;
+  });
   const report = { task, taskId, pass, sending };
   // Its row decides what is sent; too late is no reason to miss the present window.
   const late = { ...place, window: window - 1 };
-  const before = await outcomes.keep(late, null);
-  if (before?.state === outcomes.FINAL) {
+  if ((await outcomes.find(late))?.state === outcomes.FINAL) {
     await handIn({ ...report, place: late, sending: { ...sending, attempts: 1 } }).catch((error) => {
-      // What is no pass may be the invitation: then the pass would go to the issuer next.
       if (error.status === NO_SECRET) throw error;
     });
   }
+  if (problem) throw problem;
+  const kept = await outcomes.find(place);
+  if (!kept) throw new Error(client.GONE);
+  if (kept.state === outcomes.SENT) return true;
+  if (kept.state !== outcomes.FINAL) {
+    throw new Error(kept.state === outcomes.ENDED ? REFUSED : OVER[kept.state]);
+  }
+  await handIn({ ...report, place });
+  return false;
+}
+
+/** Draw, and ask for tokens, as far as it is not done: no report leaves, and no pass. */
+async function prepare({ task, place, invitation, datum, sending, adopt, seconds }) {
+  const { taskId, window } = place;
+  const poll = { task, place };
+  const issuer = task.issuer?.url.replace(/\/$/, "") ?? "";
   let kept = await outcomes.keep(place, null, { adopt, most: paidWindows(task) });
   if (!kept) {
+    // Before anybody is asked: a request for the card alone would tell of a slip.
+    checkDatum(task, datum);
     await askWhatWasDestroyed(task, place, sending);
     const signed = await untilAnswered(200, CARDS, sending, () =>
       [`${issuer}/v2/tasks/${taskId}/cards/${window}`]);
     kept = await client.takePart({ task, place, datum, signed, seconds: seconds(), adopt });
   }
-  if (kept.state === outcomes.DRAWN) {
-    try {
-      const body = await client.request(poll, kept);
-      const answer = await untilAnswered(200, { ...ISSUER, 401: ISSUER[401] + EXCHANGED }, sending, () =>
-        [`${issuer}/v2/tokens/${taskId}/${window}`, posted(body, invitation, "token-requests")]);
-      await client.finish(poll, kept, answer);
-    } catch (error) {
-      // Another page may have gone on in the meantime: the row counts.
-      const row = await outcomes.find(place);
-      if (!row || [outcomes.DRAWN, outcomes.ENDED].includes(row.state)) throw error;
-    }
-    kept = await outcomes.find(place);
-    if (!kept) throw new Error(client.GONE);
+  if (kept.state !== outcomes.DRAWN) return;
+  try {
+    const body = await client.request(poll, kept);
+    const answer = await untilAnswered(200, { ...ISSUER, 401: ISSUER[401] + EXCHANGED }, sending, () =>
+      [`${issuer}/v2/tokens/${taskId}/${window}`, posted(body, invitation, "token-requests")]);
+    await client.finish(poll, kept, answer);
+  } catch (error) {
+    // Another page may have gone on in the meantime: the row counts.
+    const row = await outcomes.find(place);
+    if (!row || [outcomes.DRAWN, outcomes.ENDED].includes(row.state)) throw error;
   }
-  if (kept.state === outcomes.SENT) return true;
-  if (kept.state !== outcomes.FINAL) {
-    throw new Error(kept.state === outcomes.ENDED ? REFUSED : OVER);
-  }
-  await handIn({ ...report, place });
-  return false;
 }
 
 /**

@@ -61,9 +61,12 @@ export const isSignedTask = (task) => task.proof === "slots";
 
 export const windowAt = (task, seconds) => Math.floor(seconds / task.window_seconds);
 
+/** The first window of which a client would take a card. */
+export const firstNear = (task, seconds) => windowAt(task, seconds - CLOCK_SECONDS);
+
 /** Whether a client takes a card of this window: the present one, or its neighbour within 300 s. */
 export const isNear = (task, window, seconds) =>
-  windowAt(task, seconds - CLOCK_SECONDS) <= window && window <= windowAt(task, seconds + CLOCK_SECONDS);
+  firstNear(task, seconds) <= window && window <= windowAt(task, seconds + CLOCK_SECONDS);
 
 /** The first window that is not over with its grace. */
 export const firstLive = (task, seconds) => windowAt(task, seconds - task.grace_seconds);

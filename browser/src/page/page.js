@@ -120,12 +120,12 @@ async function sayWhatIsKept({ task, taskId }) {
   const same =
     "An answer was randomised here for this link already; sending again sends the same report.";
   const sent = "An answer was randomised here for this link already, and has arrived.";
-  const said = { [DRAWN]: same, [FINAL]: same, [SENT]: sent, ended: REFUSED };
+  const said = { ...OVER, [DRAWN]: same, [FINAL]: same, [SENT]: sent, ended: REFUSED };
   const nothing = isSignedTask(task) && !secrets().invitation
     ? "Nothing is sent before you press the button."
     : "Nothing has been sent yet.";
   const fresh = waiting ? WAITING : nothing;
-  tell(kept ? said[kept.state] ?? OVER : fresh);
+  tell(kept ? said[kept.state] : fresh);
   return kept;
 }
 

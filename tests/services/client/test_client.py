@@ -309,12 +309,15 @@ def test_reports_become_marks_once_window_and_grace_are_over(world: IssuingWorld
     with pytest.raises(ServiceError):
         send(world, people[1], shuffler, invitation=world.invitation())
     people[2].take_part(1, card=world.make_card(), window=WINDOW)
-    world.go_to((WINDOW + 1) * HOUR + 599)
+    world.go_to((WINDOW + 1) * HOUR + 299)
     assert people[0].settle() == 0
+    # In the grace tokens are given to nobody: of a draw without them nothing is kept.
+    world.go_to((WINDOW + 1) * HOUR + 599)
+    assert people[0].settle() == 1
     assert people[1].waiting() == [WINDOW]
     send(world, people[1], shuffler, invitation="")  # late, in the grace: it needs no tokens
     world.go_to((WINDOW + 1) * HOUR + 600)
-    assert people[0].settle() == 3
+    assert people[0].settle() == 2
     kept = [person.kept(WINDOW) for person in people]
     assert [(row.state, len(row.marks)) for row in kept if row] == [
         ("marks", 16),

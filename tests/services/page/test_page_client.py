@@ -351,7 +351,7 @@ def test_a_clock_that_was_wrong_makes_no_second_report(world: IssuingWorld) -> N
         """,
     )
     # The issuer's clock is right: no tokens for the later window yet.
-    over = "is not made anew. Nothing of this time was sent."
+    over = "is not made anew. It had arrived."
     assert found["said"][0] == ""
     assert "clock right" in found["said"][1]
     assert all(over in said for said in found["said"][2:4])

@@ -77,6 +77,8 @@ def _typed() -> str:
 def results(window: int, collector: Path, analyzer: str, wait: float, signed: Path | None) -> None:
     """Print the result of WINDOW as JSON; without one say why there is none, and exit 3.
 
+    Of a window that was refused for good it exits with 2.
+
     With --signed it is written to a file as the analyser signed it, too: what smoothdp look-up
     reads, and what the poll page shows. A window that was refused or quarantined has such a file
     as well, for look-up alone: it says why, and what both services signed of the batch.

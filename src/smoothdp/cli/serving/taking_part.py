@@ -43,7 +43,8 @@ def take_part(
         person=person,
     )
     for window in part.late:
-        click.echo(f"The report of window {window}, which had not arrived, was sent now.", err=True)
+        words = f"The report of window {window}, not known to have arrived, was sent now."
+        click.echo(words, err=True)
     if part.before:
         click.echo(
             f"A report of window {part.window} was accepted before: no other is sent. If another "

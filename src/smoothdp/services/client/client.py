@@ -27,7 +27,7 @@ from smoothdp.services.formats.reading import DecodeError
 from smoothdp.services.formats.report import Report, seal_report
 from smoothdp.services.formats.slot_tokens import SlotTokens
 from smoothdp.services.formats.slots import SLOT_BYTES, seal_slots
-from smoothdp.services.formats.task import Task
+from smoothdp.services.formats.task import CLOCK_SECONDS, Task
 from smoothdp.services.tokens.refusals import TokenRefused
 from smoothdp.services.tokens.token import SEED_BYTES
 
@@ -68,6 +68,7 @@ class Client:
         self._name = _person(name)
         self._clock = clock
         self._reach = reach
+        self._drew = set[int]()
 
     def window_now(self) -> int:
         """Return the number of the present window."""
@@ -107,18 +108,30 @@ class Client:
         self._reach("client: before the draw is stored")
         is_final = self.task.issuer is None
         most = windows_paid(self.task)
+        drawn = b"" if is_final else b"".join(slots)
+        report = Report(digest, slots, ()).encode() if is_final else b""
         kept = self._outcomes.keep(
             *row,
             card_digest=digest,
-            slots=b"" if is_final else b"".join(slots),
+            slots=drawn,
             seed=b"" if is_final else secrets.token_bytes(SEED_BYTES),
-            report=Report(digest, slots, ()).encode() if is_final else b"",
+            report=report,
             most=most,
         )
         if kept is None:
             raise _spent(most, self.spent())
+        if (kept.slots, kept.report) == (drawn, report):
+            self._drew.add(window)
         self._reach("client: after the draw is stored")
         return kept
+
+    def check(self, datum: Any) -> None:
+        """Raise InvalidData for a datum outside the task's domain."""
+        read_datum(self.task, datum)
+
+    def drew(self, window: int) -> bool:
+        """Whether the row of a window is a draw of this client: of the datum that it was given."""
+        return window in self._drew
 
     def token_request(self, window: int) -> bytes:
         """Return the body that asks the issuer for tokens: the same bytes at each call.
@@ -176,9 +189,8 @@ class Client:
 
     def waiting(self) -> list[int]:
         """Return the earlier windows whose report is final and has no answer from the shuffler."""
-        before = self._outcomes.live_before(self.task.task_id, self.window_now())
-        own = [window for window, name in before if name == self._name]
-        return [window for window in own if self._state(window) == FINAL]
+        before = self._outcomes.live_before(self.task.task_id, self.window_now(), FINAL)
+        return [window for window, name in before if name == self._name]
 
     def settle(self) -> int:
         """Put marks in the place of the reports of windows that are over; return how many.
@@ -214,8 +226,12 @@ class Client:
         )
 
     def _settle(self, task: KnownTask) -> int:
-        first_live = int((self._clock() - task.grace_seconds) // task.window_seconds)
-        done = self._outcomes.live_before(task.task_id, first_live)
+        now = self._clock()
+        first_live = int((now - task.grace_seconds) // task.window_seconds)
+        done = self._outcomes.live_before(task.task_id, first_live, FINAL, SENT)
+        # No tokens are given in the grace: what has none can reach nobody.
+        begun = max(first_live, int((now - CLOCK_SECONDS) // task.window_seconds))
+        done += self._outcomes.live_before(task.task_id, begun, DRAWN)
         for window, name in done:
             kept = self._outcomes.get(task.task_id, window, name)
             assert kept is not None
@@ -242,10 +258,6 @@ class Client:
                 remedy="Take part in the present window",
             )
         return SignedCard.decode(signed).card
-
-    def _state(self, window: int) -> str | None:
-        kept = self.kept(window)
-        return None if kept is None else kept.state
 
     def _end(self, window: int) -> None:
         self._outcomes.keep_end(self.task.task_id, window, self._name)

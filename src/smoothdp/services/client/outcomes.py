@@ -275,12 +275,18 @@ class OutcomeStore:
         for before, after in ((FINAL, SENT), (UNSURE, ANSWERED)):
             self._change(task_id, window, name, before, state=after)
 
-    def live_before(self, task_id: bytes, window: int) -> list[tuple[int, str]]:
-        """Return the windows before one, with names, whose reports are not destroyed yet."""
+    def live_before(self, task_id: bytes, window: int, *states: str) -> list[tuple[int, str]]:
+        """Return the windows before one, with names, whose reports are not destroyed yet.
+
+        Args:
+            task_id: of the task.
+            window: the first one that is left out.
+            states: those that count.
+        """
         rows = self._storage.read(
-            "SELECT window, name FROM outcome WHERE task_id = ? AND window < ? AND "
-            "state IN (?, ?, ?) ORDER BY window, name",
-            (task_id, window, DRAWN, FINAL, SENT),
+            f"SELECT window, name FROM outcome WHERE task_id = ? AND window < ? AND "
+            f"state IN ({', '.join('?' * len(states))}) ORDER BY window, name",
+            (task_id, window, *states),
         )
         return [(int(row[0]), str(row[1])) for row in rows]
 

@@ -18,8 +18,9 @@ from smoothdp.services.wire.calls import Answer, ServiceError, Unreachable, ask
 TOKEN_REQUESTS = "application/vnd.esa.token-requests"
 SEALED_REPORT = "application/vnd.esa.sealed-report"
 USED = (
-    "This invitation was used in this window: from another device, from here before the state of "
-    "this machine was cleared, or by somebody else. Finish there, or take part in the next window"
+    "This invitation was used in this window: from another device, under another name, from here "
+    "before the state of this machine was cleared, or by somebody else. Finish there, or take part "
+    "in the next window"
 )
 _MOST_WAIT = 310.0
 _NO_SECRET, _GONE = 401, 410
@@ -95,8 +96,40 @@ def submit(
             window more than the task's budget pays for.
         ServiceError: a service refused, or did not answer; calling again is safe.
     """
-    task = client.task
     at = client.window_now() if window is None else window
+    prepare(
+        *(client, datum),
+        window=at,
+        shuffler=shuffler,
+        issuer=issuer,
+        invitation=invitation,
+        caches=caches,
+        attempts=attempts,
+        pause=pause,
+    )
+    hand_in(client, at, shuffler=shuffler, pass_secret=pass_secret, attempts=attempts, pause=pause)
+    return at
+
+
+def prepare(
+    client: Client,
+    datum: Any,
+    *,
+    window: int,
+    shuffler: httpx.Client,
+    issuer: httpx.Client | None = None,
+    invitation: str = "",
+    caches: Sequence[httpx.Client] = (),
+    attempts: int = 5,
+    pause: Pause = time.sleep,
+) -> None:
+    """Draw, and ask for tokens, as far as it is not done: the first half of `submit`.
+
+    No report goes to the shuffler, and no pass.
+
+    Args and Raises: as for `submit`.
+    """
+    task, at = client.task, window
     if task.issuer is not None and issuer is None:
         raise InvalidData(
             expected="a connection to the issuer of the task",
@@ -105,6 +138,8 @@ def submit(
         )
     kept = client.kept(at)
     if kept is None:
+        # Before anybody is asked: a request for the card alone would tell of a slip.
+        client.check(datum)
         _ask_what_was_destroyed(client, shuffler)
         sources = [*caches, shuffler if issuer is None else issuer]
         card = fetch_card(sources, task=task, window=at, attempts=attempts, pause=pause)
@@ -117,22 +152,35 @@ def submit(
             # Another program of this person may have gone on with the row meanwhile.
             if not _is_in(client, at, FINAL, SENT):
                 raise
-        kept = client.kept(at)
-        assert kept is not None
-    if kept.state == FINAL:
+
+
+def hand_in(
+    client: Client,
+    window: int,
+    *,
+    shuffler: httpx.Client,
+    pass_secret: str,
+    attempts: int = 5,
+    pause: Pause = time.sleep,
+) -> None:
+    """Send a report whose tokens are there, unless it was taken: the second half of `submit`.
+
+    Args and Raises: as for `submit`.
+    """
+    kept = client.kept(window)
+    if kept is not None and kept.state == FINAL:
         try:
-            _hand_in(client, at, shuffler, pass_secret, attempts=attempts, pause=pause)
+            _hand_in(client, window, shuffler, pass_secret, attempts=attempts, pause=pause)
         except SmoothdpError:
-            if not _is_in(client, at, SENT):
+            if not _is_in(client, window, SENT):
                 raise
-    elif kept.state != SENT:
-        ended = kept.state == ENDED
+    elif kept is None or kept.state != SENT:
+        ended = kept is not None and kept.state == ENDED
         raise InvalidData(
             expected="a window that is not over for this person",
             got="one whose tokens were refused" if ended else "one that was destroyed here",
             remedy=f"Nothing more is sent for this window. {_NEXT}",
         )
-    return at
 
 
 def _is_in(client: Client, window: int, *states: str) -> bool:
@@ -278,7 +326,7 @@ def _until_answered(
             continue
         if answer.status == wanted:
             return answer
-        remedy = remedies.get(answer.status, "Try again: the same is sent")
+        remedy = remedies.get(answer.status, "Try again in this window: the same is sent")
         kind = SecretRefused if answer.status == _NO_SECRET else ServiceError
         problem = kind(expected=expected, got=answer.words(), remedy=remedy)
         if answer.status < 500 and answer.status != 408:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from smoothdp.errors import InvalidData, InvalidParameter
+from smoothdp.errors import InvalidData, InvalidParameter, SmoothdpError
 from smoothdp.services.client.client import Client
 from smoothdp.services.client.inclusion import (
     Evidence,
@@ -19,7 +19,7 @@ from smoothdp.services.client.inclusion import (
     standing_without_marks,
 )
 from smoothdp.services.client.outcomes import SENT, OutcomeStore
-from smoothdp.services.client.submit import SecretRefused, submit
+from smoothdp.services.client.submit import SecretRefused, hand_in, prepare
 from smoothdp.services.formats.secrets import SECRET_DIGITS
 from smoothdp.services.formats.task import Task
 from smoothdp.services.wire.calls import ServiceError, ask, connect, one_place
@@ -32,9 +32,9 @@ class TakenPart:
     Attributes:
         window: the window.
         before: whether the shuffler had said before that it has the report: nothing was sent now.
-        begun: whether a report was drawn before that had not arrived: it was sent now, whatever the
-            datum of now is, and whoever gave it.
-        late: windows before, of which a report that had not arrived was sent now too.
+        begun: whether a report was drawn before, or meanwhile by another call, and not known to have
+            arrived: it was sent now, whatever the datum of now is, and whoever gave it.
+        late: windows before, of which a report was not known to have arrived: it was sent now too.
 
     >>> TakenPart(7, before=False).window
     7
@@ -117,34 +117,54 @@ who runs the analyser.
         stack.callback(store.close)
         client = Client(task, store, name=person)
         client.settle()
-        send = partial(
-            submit,
-            client,
-            datum,
-            shuffler=to_shuffler,
-            pass_secret=pass_secret,
-            issuer=to_issuer,
-            invitation=invitation,
-            caches=to_caches,
-        )
-        sent_late = list[int]()
-        for late in client.waiting():
-            # Its row decides what is sent; too late is no reason to miss the present window, nor is
-            # that another program has just put marks in its place. A pass that is none is: if it
-            # is the invitation, the pass would go to the issuer next.
-            try:
-                send(window=late, attempts=1)
-                sent_late.append(late)
-            except SecretRefused:
-                raise
-            except (ServiceError, InvalidData):
-                continue
         window = client.window_now()
         kept = client.kept(window)
         before = kept is not None and kept.state == SENT
-        send(window=window)
-    begun = kept is not None and not before
+        problem: SmoothdpError | None = None
+        try:
+            # First: a shuffler that refuses a late report would else send people away before the
+            # issuer hears of them, and few would be served.
+            prepare(
+                *(client, datum),
+                window=window,
+                shuffler=to_shuffler,
+                issuer=to_issuer,
+                invitation=invitation,
+                caches=to_caches,
+            )
+        except SecretRefused:
+            # It may be the pass: the invitation would go to the shuffler next.
+            raise
+        except SmoothdpError as error:
+            problem = error
+        send = partial(hand_in, client, shuffler=to_shuffler, pass_secret=pass_secret)
+        sent_late = _send_late(client, send)
+        if problem is not None:
+            raise problem
+        send(window)
+    begun = not before and not client.drew(window)
     return TakenPart(window, before, begun=begun, late=tuple(sent_late))
+
+
+def _send_late(client: Client, send: Callable[..., None]) -> list[int]:
+    """Send the reports of windows before that are not known to have arrived; return which.
+
+    Their rows decide what is sent. Too late is no reason to miss the present window, nor is that
+    another program has just put marks in their place.
+
+    Raises:
+        SecretRefused: a pass that is none.
+    """
+    sent = list[int]()
+    for window in client.waiting():
+        try:
+            send(window, attempts=1)
+            sent.append(window)
+        except SecretRefused:
+            raise
+        except (ServiceError, InvalidData):
+            continue
+    return sent
 
 
 def _require_secrets(pass_secret: str, invitation: str) -> None:
@@ -205,14 +225,15 @@ document. Fetch it again; if that does not help, ask who runs the services.
             got="neither" if marks is None else "both",
             remedy="Give shuffler= or marks=",
         )
-    said = read_evidence(task, window, result)
     store = OutcomeStore.of_user()
     try:
         client = Client(task, store, name=person)
+        # First: whatever the result says, what is over is erased.
         client.settle()
         kept = client.kept(window)
     finally:
         store.close()
+    said = read_evidence(task, window, result)
     if marks is None:
         assert shuffler is not None
         try:

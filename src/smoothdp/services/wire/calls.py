@@ -24,7 +24,6 @@ _MOST_ANSWER = 1 << 22
 _MOST_WORDS = 300
 _MOST_ADDRESS = 80
 _MAY_BE_SECRET = re.compile("[0-9a-fA-F]{65,}")
-_THIS_MACHINE = ("127.0.0.1", "::1")
 
 
 class ServiceError(SmoothdpError, RuntimeError):
@@ -261,8 +260,8 @@ def _place(url: str) -> tuple[str, int] | None:
         # Without the name of a network card: whether it is one machine is all that is asked.
         ip = ipaddress.ip_address(host.partition("%")[0])
         ip = getattr(ip, "ipv4_mapped", None) or ip
-        # Of no machine is this one, to who calls.
-        host = "localhost" if str(ip) in _THIS_MACHINE or ip.is_unspecified else str(ip)
+        # Of no machine is the unspecified one, to who calls.
+        host = "localhost" if ip.is_loopback or ip.is_unspecified else str(ip)
     return host, port or (443 if parts.scheme == "https" else 80)
 
 

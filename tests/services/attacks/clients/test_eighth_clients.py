@@ -13,7 +13,6 @@ import json
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,7 @@ from smoothdp.services.client import taking_part
 from smoothdp.services.client.client import Client
 from smoothdp.services.client.inclusion import Standing
 from smoothdp.services.client.outcomes import FINAL, SENT, OutcomeStore
-from smoothdp.services.client.submit import fetch_card, submit
+from smoothdp.services.client.submit import fetch_card
 from smoothdp.services.client.taking_part import TakenPart
 from smoothdp.services.formats.batch import BatchHeader
 from smoothdp.services.formats.card import SignedCard
@@ -37,6 +36,7 @@ from smoothdp.services.wire.calls import ServiceError, ask, connect
 from tests.services.page.page_person import page
 from tests.services.page.page_program import needs_node, run
 from tests.services.worlds.issuing_world import HOUR, WINDOW, IssuingWorld, Recorder
+from tests.services.worlds.quick_clients import hasten
 from tests.services.worlds.small_tasks import ANALYZER_SIGN, SHUFFLER_SIGN, small_task
 
 
@@ -150,9 +150,7 @@ class Late:
     def __init__(self, world: IssuingWorld, monkeypatch: pytest.MonkeyPatch) -> None:
         self.world, self.shuffler = world, Recorder(world, [503])
         monkeypatch.setenv("XDG_STATE_HOME", str(world.folder / "state"))
-        monkeypatch.setattr(taking_part, "Client", partial(Client, clock=lambda: world.now))
-        quick = partial(submit, pause=lambda _: None, attempts=1)
-        monkeypatch.setattr(taking_part, "submit", quick)
+        hasten(monkeypatch, lambda: world.now)
         self.secrets = {"pass_secret": "0a" * 48, "invitation": world.invitation()}
         with pytest.raises(ServiceError):
             self.take_part()
@@ -374,9 +372,7 @@ def test_the_issuers_address_with_a_zone_is_not_the_shufflers(
 ) -> None:
     """One host and port for both sides is refused, "however these are spelt"."""
     monkeypatch.setenv("XDG_STATE_HOME", str(world.folder / "state"))
-    monkeypatch.setattr(taking_part, "Client", partial(Client, clock=lambda: world.now))
-    quick = partial(submit, pause=lambda _: None, attempts=1)
-    monkeypatch.setattr(taking_part, "submit", quick)
+    hasten(monkeypatch, lambda: world.now)
     try:
         issuer = Ahead(world.address)
     except OSError:
@@ -406,7 +402,7 @@ def test_the_address_of_all_is_this_machine(
 ) -> None:
     """Who connects to 0.0.0.0 comes to whoever listens on this machine."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    monkeypatch.setattr(taking_part, "submit", lambda *_, **__: pytest.fail("it would be sent"))
+    monkeypatch.setattr(taking_part, "prepare", lambda *_, **__: pytest.fail("it would be sent"))
     with pytest.raises(InvalidParameter, match="addresses of the shuffler and the issuer"):
         take_part(
             small_task(),

@@ -12,14 +12,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, suppress
-from functools import partial
 from pathlib import Path
 
 import httpx
 import pytest
 
 from smoothdp.errors import InvalidParameter
-from smoothdp.services.client import taking_part
 from smoothdp.services.client.client import Client
 from smoothdp.services.client.outcomes import (
     ANSWERED,
@@ -30,12 +28,13 @@ from smoothdp.services.client.outcomes import (
     Kept,
     OutcomeStore,
 )
-from smoothdp.services.client.submit import _ask_what_was_destroyed, submit
+from smoothdp.services.client.submit import _ask_what_was_destroyed
 from smoothdp.services.formats.marks import MARK_BYTES
 from smoothdp.services.wire import calls
 from smoothdp.services.wire.calls import ServiceError, Unreachable, ask, connect
 from tests.services.client.test_client_commands import Place
 from tests.services.worlds.issuing_world import HOUR, WINDOW, IssuingWorld, Recorder, send
+from tests.services.worlds.quick_clients import hasten
 from tests.services.worlds.small_tasks import small_task
 
 
@@ -226,7 +225,7 @@ def test_whoever_sends_what_another_person_drew_is_told(
     with ExitStack() as stack:
         place = Place(tmp_path, stack)
         shuffler, place.shuffler = place.shuffler, "http://127.0.0.1:9"
-        monkeypatch.setattr(taking_part, "submit", partial(submit, pause=lambda _: None))
+        hasten(monkeypatch, time.time, attempts=5)
         with pytest.raises(SystemExit):
             place.submit("1")
         place.shuffler = shuffler
@@ -294,7 +293,7 @@ def test_a_device_that_goes_on_to_another_task_keeps_no_report_and_no_seed(
 def test_a_window_of_another_task_that_is_open_is_left_alone(world: IssuingWorld) -> None:
     first = world.client()
     first.take_part(1, card=world.make_card(), window=WINDOW)
-    for now, settled in (((WINDOW + 1) * HOUR + 599, 0), ((WINDOW + 1) * HOUR + 600, 1)):
+    for now, settled in (((WINDOW + 1) * HOUR + 299, 0), ((WINDOW + 1) * HOUR + 300, 1)):
         world.go_to(now)
         second = Client(
             small_task(issuer=None, proof="none", window_seconds=7, grace_seconds=0),

@@ -3534,6 +3534,7 @@
   var task_exports = {};
   __export(task_exports, {
     firstLive: () => firstLive,
+    firstNear: () => firstNear,
     isClosed: () => isClosed,
     isNear: () => isNear,
     isSignedTask: () => isSignedTask,
@@ -3578,7 +3579,8 @@
   }
   var isSignedTask = (task) => task.proof === "slots";
   var windowAt = (task, seconds) => Math.floor(seconds / task.window_seconds);
-  var isNear = (task, window, seconds) => windowAt(task, seconds - CLOCK_SECONDS) <= window && window <= windowAt(task, seconds + CLOCK_SECONDS);
+  var firstNear = (task, seconds) => windowAt(task, seconds - CLOCK_SECONDS);
+  var isNear = (task, window, seconds) => firstNear(task, seconds) <= window && window <= windowAt(task, seconds + CLOCK_SECONDS);
   var firstLive = (task, seconds) => windowAt(task, seconds - task.grace_seconds);
   function paidWindows(task) {
     const counts = ["epsilon", "delta"].flatMap((name) => {
@@ -3845,6 +3847,7 @@
   var NO_STORAGE = "This browser does not let the page keep anything, so an answer could be randomised twice. Allow storage for this page, or use another browser.";
   var OTHER_CARD = "Another card was seen here for this time before. Nothing of this time was sent. Two cards for one time tell people apart: tell others of them.";
   var SPENT = "The budget of this poll pays for no more answers of one person than were given here. Another one would tell the analyser more than was agreed on: nothing of this time was sent. Ask who runs it for a new poll.";
+  var OTHER_PASS = "The budget of this poll pays for no more answers with this link. What was randomised here before was sent, or is to be sent, with another link: open the page with that one.";
   var DRAWN = "drawn";
   var FINAL = "final";
   var SENT = "sent";
@@ -3961,7 +3964,7 @@
     const row = await request(rows.get(keyOf(place)));
     const passes = row && passesOf(row);
     if (!place.pass || !passes || passes.includes(place.pass)) return;
-    if ((await counted(rows, place)).length >= most) throw new Refused(SPENT);
+    if ((await counted(rows, place)).length >= most) throw new Refused(OTHER_PASS);
     const pass = passes.length ? [...passes, place.pass] : place.pass;
     await request(rows.put({ ...row, pass }, keyOf(place)));
   });
@@ -3976,8 +3979,8 @@
       }
     }
   });
-  var liveBefore = (taskId, window, seconds) => inStore(async (rows) => (await entries(rows, IDBKeyRange.bound([""], ["￿"], false, true))).filter(
-    ([[task, at], { state, ends }]) => [DRAWN, FINAL, SENT].includes(state) && (task === taskId ? at < window : ends <= seconds)
+  var liveBefore = (taskId, { window, begun }, seconds) => inStore(async (rows) => (await entries(rows, IDBKeyRange.bound([""], ["￿"], false, true))).filter(
+    ([[task, at], { state, ends }]) => [DRAWN, FINAL, SENT].includes(state) && (task === taskId ? at < (state === DRAWN ? begun : window) : ends <= seconds)
   ));
   async function keepMarks([taskId, window, who], marks) {
     const place = { taskId, window, who };
@@ -4074,6 +4077,11 @@
   var parameter = (task, name) => task.parameters[PARAMETERS[task.protocol].indexOf(name)];
   var isNumber = ({ protocol }) => protocol === "real_sum" || protocol === "split_sum";
   var isBinned = ({ protocol }) => protocol.endsWith("histogram");
+  function checkDatum(task, datum) {
+    if (isNumber(task)) fraction(datum);
+    else if (isBinned(task)) binOf(task, datum);
+    else bitOf(datum);
+  }
   function randomize(task, datum, source = randomBytes) {
     const make2 = MESSAGES[task.protocol];
     if (!make2) throw new Error("This page does not know what this poll collects.");
@@ -4188,7 +4196,8 @@
   }
   async function settle({ task, taskId, seconds }) {
     const live = firstLive(task, seconds);
-    for (const [key, row] of await liveBefore(taskId, live, seconds)) {
+    const before = { window: live, begun: Math.max(live, firstNear(task, seconds)) };
+    for (const [key, row] of await liveBefore(taskId, before, seconds)) {
       await keepMarks(key, await ownMarks(row, row.isSigned ?? isSignedTask(task)));
     }
     await forgetCards(taskId, live);
@@ -4318,7 +4327,7 @@
   var GONE2 = 410;
   var NEXT = "Take part in the next window";
   var CLOCK2 = "Set this machine's clock right, or wait for the window to begin";
-  var USED = "This invitation was used in this window: from another device, from here before the state of this machine was cleared, or by somebody else. Finish there, or take part in the next window";
+  var USED = "This invitation was used in this window: from another device, under another name, from here before the state of this machine was cleared, or by somebody else. Finish there, or take part in the next window";
   var CARDS2 = { 404: "There is no card of this window yet, or it is over" };
   var ISSUER = {
     401: "Ask who runs the analyser for an invitation of this task",
@@ -4340,7 +4349,13 @@
     429: `Too many reports of this pass were not good. ${NEXT}`
   };
   var WAITING = "An answer was randomised here with another link, and is not known to have arrived: it is sent again, whatever you choose now.";
-  var OVER = "An answer was given here before, for a time that this device took to be over: what was sent is not kept any more, and is not made anew. Nothing of this time was sent.";
+  var NOT_KEPT = "An answer was given here before, for a time that this device took to be over: it is not kept any more, and is not made anew. ";
+  var OVER = {
+    [ANSWERED]: `${NOT_KEPT}It had arrived.`,
+    [UNSURE]: `${NOT_KEPT}It may have arrived.`,
+    [DESTROYED]: `${NOT_KEPT}It was destroyed with all others of its time, which were too few.`,
+    [MISSED]: `${NOT_KEPT}Nothing of this time was sent.`
+  };
   var REFUSED = "The tokens of this time were refused here: nothing of this time was sent, and nothing will be. Take part in the next window.";
   async function placeOf({ task, taskId, window, pass, invitation }) {
     const byPass = await nameOf(pass);
@@ -4361,43 +4376,51 @@
     seconds = () => Date.now() / 1e3
   }) {
     const place = await placeOf({ task, taskId, window, pass, invitation });
-    const poll = { task, place };
     const sending = { fetcher, pause, attempts };
-    const issuer = task.issuer?.url.replace(/\/$/, "") ?? "";
     const adopt = !isSignedTask(task) && !anotherPerson;
     await settle({ task, taskId, seconds: seconds() });
+    let problem;
+    await prepare({ task, place, invitation, datum, sending, adopt, seconds }).catch((error) => {
+      if (error.status === NO_SECRET) throw error;
+      problem = error;
+    });
     const report = { task, taskId, pass, sending };
     const late = { ...place, window: window - 1 };
-    const before = await keep(late, null);
-    if (before?.state === FINAL) {
+    if ((await find(late))?.state === FINAL) {
       await handIn({ ...report, place: late, sending: { ...sending, attempts: 1 } }).catch((error) => {
         if (error.status === NO_SECRET) throw error;
       });
     }
+    if (problem) throw problem;
+    const kept = await find(place);
+    if (!kept) throw new Error(GONE);
+    if (kept.state === SENT) return true;
+    if (kept.state !== FINAL) {
+      throw new Error(kept.state === ENDED ? REFUSED : OVER[kept.state]);
+    }
+    await handIn({ ...report, place });
+    return false;
+  }
+  async function prepare({ task, place, invitation, datum, sending, adopt, seconds }) {
+    const { taskId, window } = place;
+    const poll = { task, place };
+    const issuer = task.issuer?.url.replace(/\/$/, "") ?? "";
     let kept = await keep(place, null, { adopt, most: paidWindows(task) });
     if (!kept) {
+      checkDatum(task, datum);
       await askWhatWasDestroyed(task, place, sending);
       const signed = await untilAnswered(200, CARDS2, sending, () => [`${issuer}/v2/tasks/${taskId}/cards/${window}`]);
       kept = await takePart({ task, place, datum, signed, seconds: seconds(), adopt });
     }
-    if (kept.state === DRAWN) {
-      try {
-        const body = await request2(poll, kept);
-        const answer = await untilAnswered(200, { ...ISSUER, 401: ISSUER[401] + EXCHANGED }, sending, () => [`${issuer}/v2/tokens/${taskId}/${window}`, posted(body, invitation, "token-requests")]);
-        await finish(poll, kept, answer);
-      } catch (error) {
-        const row = await find(place);
-        if (!row || [DRAWN, ENDED].includes(row.state)) throw error;
-      }
-      kept = await find(place);
-      if (!kept) throw new Error(GONE);
+    if (kept.state !== DRAWN) return;
+    try {
+      const body = await request2(poll, kept);
+      const answer = await untilAnswered(200, { ...ISSUER, 401: ISSUER[401] + EXCHANGED }, sending, () => [`${issuer}/v2/tokens/${taskId}/${window}`, posted(body, invitation, "token-requests")]);
+      await finish(poll, kept, answer);
+    } catch (error) {
+      const row = await find(place);
+      if (!row || [DRAWN, ENDED].includes(row.state)) throw error;
     }
-    if (kept.state === SENT) return true;
-    if (kept.state !== FINAL) {
-      throw new Error(kept.state === ENDED ? REFUSED : OVER);
-    }
-    await handIn({ ...report, place });
-    return false;
   }
   async function askWhatWasDestroyed(task, place, { fetcher }) {
     const windows = await answeredIn(place);
@@ -4623,7 +4646,7 @@
     try {
       const problem = await obstacle();
       if (problem) return tell(problem, "problem");
-      await prepare();
+      await prepare2();
     } catch (error) {
       tell(error.message, "problem");
     }
@@ -4644,7 +4667,7 @@
       return null;
     }
   }
-  async function prepare() {
+  async function prepare2() {
     const taskId = location.pathname.split("/")[2] ?? "";
     const answer = await ask(`/v2/tasks/${taskId}`, {}, { most: MOST_ANSWER });
     if (answer.status >= 500) throw new Lost();
@@ -4698,10 +4721,10 @@
     if (!waiting) $("another").checked = false;
     const same2 = "An answer was randomised here for this link already; sending again sends the same report.";
     const sent = "An answer was randomised here for this link already, and has arrived.";
-    const said = { [DRAWN]: same2, [FINAL]: same2, [SENT]: sent, ended: REFUSED };
+    const said = { ...OVER, [DRAWN]: same2, [FINAL]: same2, [SENT]: sent, ended: REFUSED };
     const nothing = isSignedTask(task) && !secrets().invitation ? "Nothing is sent before you press the button." : "Nothing has been sent yet.";
     const fresh = waiting ? WAITING : nothing;
-    tell(kept ? said[kept.state] ?? OVER : fresh);
+    tell(kept ? said[kept.state] : fresh);
     return kept;
   }
   function showChoices(task) {
