@@ -27,6 +27,10 @@ def connect(path: Path, mode: str, timeout: float) -> sqlite3.Connection:
     )
     try:
         connection.execute("PRAGMA synchronous = FULL")
+    except UnicodeDecodeError:
+        # The words of SQLite's refusal have a piece of the damaged page in them.
+        connection.close()
+        raise sqlite3.DatabaseError("its tables are damaged") from None
     except BaseException:
         connection.close()
         raise

@@ -86,7 +86,7 @@ class OwnClocks:
             "reports": shuffler(f"SELECT * FROM pending {window}"),
             "tag key": shuffler(f"SELECT * FROM collecting {window}"),
             "inner keys": sorted(self.analyzer.keys.scopes())[:1],
-            "tallies": self.analyzer.analyzer.storage.read("SELECT * FROM tally"),
+            "tallies": self.analyzer.analyzer.storage.read("SELECT * FROM counts"),
             "parts": self.analyzer.analyzer.storage.read("SELECT * FROM part"),
             "states": self.analyzer.analyzer.storage.read("SELECT state FROM batch"),
             "issuer key": issuer(f"SELECT * FROM window_key {window}"),

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from smoothdp.services.analyzer.counting import count_complete
+from smoothdp.services.analyzer.counting import count_complete, tallies
 from smoothdp.services.analyzer.release import release_counted, work
 from smoothdp.services.faults import CLIENT_POINTS, ISSUER_POINTS, POINTS as PARTY_POINTS
 from smoothdp.services.formats.marks import MarksFile, mark_of
@@ -147,7 +147,7 @@ def look_at(world: WholeWorld, directory: Path) -> None:
     assert world.charged() == windows
     served = read("SELECT statement FROM served ORDER BY window")
     assert [Served.decode(bytes(row[0])).accounts for row in served] == [USERS] * rounds
-    assert read("SELECT count(*) FROM tally") == [(0,)]
+    assert read("SELECT count(*) FROM counts") == [(0,)]
     assert world.shuffler.storage.read("SELECT count(*) FROM batch_part") == [(0,)]
     # A round that was killed after its end has erased its keys when the next one began.
     assert [keys.scopes() for keys in world.keys] == [[], []]
@@ -318,7 +318,8 @@ def test_51_work_done_by_several_counts_once(world: PartyWorld, tmp_path: Path) 
     analyzers = [world.analyzer, second.analyzer]
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(count_complete, analyzers * 3))
-    assert world.analyzer.storage.read("SELECT sum(n) FROM tally") == [(14,)]
+    batch_id = bytes(world.analyzer.storage.read("SELECT batch_id FROM batch")[0][0])
+    assert sum(tallies(world.analyzer, batch_id).values()) == 14
     with ThreadPoolExecutor(2) as pool:
         assert sum(pool.map(release_counted, analyzers)) == 1
     assert world.charged() == [WINDOW]

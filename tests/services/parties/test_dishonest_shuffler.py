@@ -105,7 +105,7 @@ def test_a_forged_batch_is_quarantined(
     assert str(document["reason"]).startswith("the shuffler's batch is not genuine")
     assert "sum" not in document
     assert world.charged() == []
-    assert world.analyzer.storage.read("SELECT count(*) FROM tally") == [(0,)]
+    assert world.analyzer.storage.read("SELECT count(*) FROM counts") == [(0,)]
     world.close()
 
 

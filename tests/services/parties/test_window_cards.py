@@ -103,7 +103,7 @@ def test_seven_days_without_an_end_are_an_end(tmp_path: Path) -> None:
     world.go_to(world.now + 1)
     assert world.finish()["state"] == "REFUSED"
     assert world.analyzer.cards.inner_key(WINDOW) is None
-    assert world.analyzer.storage.read("SELECT count(*) FROM tally") == [(0,)]
+    assert world.analyzer.storage.read("SELECT count(*) FROM counts") == [(0,)]
     assert world.finish(12)["state"] == "REFUSED"
     world.close()
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from starlette.applications import Starlette
 
-from smoothdp.errors import InvalidData
+from smoothdp.errors import InvalidData, LedgerError
 from smoothdp.services.analyzer.analyzer import Analyzer
 from smoothdp.services.analyzer.analyzer_tables import ANALYZER_SCHEMA
 from smoothdp.services.analyzer.analyzer_web import analyzer_app
@@ -20,12 +20,14 @@ from smoothdp.services.formats.task import Task
 from smoothdp.services.operations.admin import Operations
 from smoothdp.services.operations.clock_guard import ClockGuard
 from smoothdp.services.operations.health import (
+    Condition,
     Rounds,
     clock_condition,
     disk_condition,
     keys_condition,
     storage_condition,
 )
+from smoothdp.services.operations.logs import Cause
 from smoothdp.services.store.erasable_keys import ErasableKeys
 from smoothdp.services.store.one_task import require_one_task
 from smoothdp.services.store.party_storage import open_storage
@@ -114,6 +116,14 @@ class AnalyzerParty:
             operations=self._operations(work_seconds),
         )
 
+    def _ledger_condition(self) -> Condition:
+        """Whether the ledger can be read: without it no card is made, and nothing released."""
+        try:
+            charged = self.analyzer.ledger.charged()
+        except LedgerError as error:
+            return Condition("ledger", False, str(error), Cause.LEDGER)
+        return Condition("ledger", True, f"{len(charged)} windows are charged")
+
     def _operations(self, work_seconds: float) -> Operations:
         """Return what an operator may ask."""
         storage, directory = self.analyzer.storage, self.directory
@@ -125,6 +135,7 @@ class AnalyzerParty:
                 "disk": lambda: disk_condition(directory),
                 "clock": lambda: clock_condition(self.analyzer.clocks),
                 "keys": lambda: keys_condition(len(self.analyzer.cards.lost())),
+                "ledger": self._ledger_condition,
             },
             {"batches": lambda: self.analyzer.batch_states()},
         )

@@ -33,5 +33,11 @@ CREATE TABLE IF NOT EXISTS release (
   task_id BLOB, window INTEGER, body BLOB NOT NULL,
   PRIMARY KEY (task_id, window)) WITHOUT ROWID;
 """
-ANALYZER_SCHEMA = Schema((_FIRST,), first=2)
+_SECOND = """
+CREATE TABLE counts (
+  batch_id BLOB, part INTEGER, bytes BLOB, PRIMARY KEY (batch_id, part)) WITHOUT ROWID;
+"""
+"""What was counted of a part is one value, which PostgreSQL gets sealed: of a part of one slot it
+is the answer. Rows in `tally` are those of a program before."""
+ANALYZER_SCHEMA = Schema((_FIRST, _SECOND), first=2)
 """Version 1 had the tables of esa/1, from which nothing leads here."""

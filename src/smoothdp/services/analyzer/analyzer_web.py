@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from smoothdp.errors import InvalidParameter
+from smoothdp.errors import InvalidParameter, LedgerError
 from smoothdp.services.analyzer.analyzer import Analyzer
 from smoothdp.services.analyzer.release import read_result
 from smoothdp.services.analyzer.window_cards import GATEWAY, ISSUER
@@ -207,6 +207,8 @@ _ERRORS: dict[type[Exception], int] = {
     StorageUnreachable: 503,
     # Another process holds the file: nothing was stored.
     sqlite3.OperationalError: 503,
+    # It was lost, say: an operator's matter, which the condition "ledger" names.
+    LedgerError: 503,
 }
 
 

@@ -13,6 +13,8 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 
+import numpy as np
+
 from smoothdp.services.analyzer.analyzer import Analyzer, move_batch
 from smoothdp.services.analyzer.analyzer_tables import COMPLETE, COUNTED
 from smoothdp.services.formats.batch import BatchHeader
@@ -28,6 +30,7 @@ from smoothdp.services.operations.every import do_all
 from smoothdp.services.store.storage import Transaction
 from smoothdp.services.wire.hybrid import PrivateKey
 
+_VALUE = np.dtype(">i8")
 NOT_GENUINE = "the shuffler's batch is not genuine"
 
 
@@ -127,13 +130,13 @@ def _count_part(
     analyzer: Analyzer, header: BatchHeader, card: Card, key: PrivateKey, part: int
 ) -> None:
     data, width = _part(analyzer, header, part), record_bytes(header.signed)
-    tally: Counter[int] = Counter()
+    values = list[int]()
     for at in range(0, len(data), width):
         try:
             value = open_slot(data[at : at + SLOT_BYTES], card, key)
         except DecodeError:
             value = INVALID
-        tally[value if analyzer.task.is_meant(value) else INVALID] += 1
+        values.append(value if analyzer.task.is_meant(value) else INVALID)
     with analyzer.storage.transaction() as change:
         # Of a window that another worker has ended meanwhile nothing is kept.
         states = change.execute("SELECT state FROM batch WHERE batch_id = ?", (header.batch_id,))
@@ -144,16 +147,28 @@ def _count_part(
             (header.batch_id, part),
         ):
             return
-        change.change_many(
-            "INSERT INTO tally (batch_id, part, value, n) VALUES (?, ?, ?, ?)",
-            [(header.batch_id, part, value, n) for value, n in sorted(tally.items())],
+        change.change(
+            "INSERT INTO counts (batch_id, part, bytes) VALUES (?, ?, ?)",
+            # In ascending order, whatever slots they came from.
+            (header.batch_id, part, np.sort(np.array(values, dtype=_VALUE)).tobytes()),
         )
         analyzer.reach("count: inside the transaction")
 
 
 def tallies(analyzer: Analyzer, batch_id: bytes) -> dict[int, int]:
     """Return value -> slots of a counted batch, with INVALID."""
-    rows = analyzer.storage.read(
-        "SELECT value, sum(n) FROM tally WHERE batch_id = ? GROUP BY value", (batch_id,)
-    )
-    return {int(value): int(n) for value, n in rows}
+    parts = analyzer.storage.read("SELECT bytes FROM counts WHERE batch_id = ?", (batch_id,))
+    values = np.frombuffer(b"".join(bytes(part) for (part,) in parts), dtype=_VALUE)
+    found, numbers = np.unique(values, return_counts=True)
+    tally = Counter(dict(zip(found.tolist(), numbers.tolist(), strict=True)))
+    before = "SELECT value, sum(n) FROM tally WHERE batch_id = ? GROUP BY value"
+    for value, n in analyzer.storage.read(before, (batch_id,)):
+        tally[int(value)] += int(n)
+    return dict(tally)
+
+
+def erase_tallies(change: Transaction, batch_id: bytes) -> None:
+    """Erase what was counted of a batch."""
+    for table in ("counts", "tally"):
+        change.change(f"DELETE FROM {table} WHERE batch_id = ?", (batch_id,))
+        change.rewrite(table)

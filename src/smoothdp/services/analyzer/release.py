@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from smoothdp.errors import BudgetExceeded
+from smoothdp.errors import BudgetExceeded, LedgerError
 from smoothdp.services.analyzer.analyzer import Analyzer, move_batch
 from smoothdp.services.analyzer.analyzer_tables import (
     COMPLETE,
@@ -19,7 +19,12 @@ from smoothdp.services.analyzer.analyzer_tables import (
     REFUSED,
     RELEASED,
 )
-from smoothdp.services.analyzer.counting import count_complete, erase_ciphertexts, tallies
+from smoothdp.services.analyzer.counting import (
+    count_complete,
+    erase_ciphertexts,
+    erase_tallies,
+    tallies,
+)
 from smoothdp.services.analyzer.release_rule import Ruling, rule
 from smoothdp.services.analyzer.result_document import describe_batch
 from smoothdp.services.analyzer.task_ledger import OtherBatch
@@ -35,6 +40,9 @@ LAPSED = "nothing more came of this window in seven days"
 NOT_COUNTED = (
     "what came of this window could not be counted in seven days: the analyser's key of it was "
     "lost, or its storage is damaged"
+)
+CHARGED_BEFORE = (
+    "the window was charged, and its result may be out: the analyser's database is an older copy"
 )
 OTHER_BATCH = (
     "the window was charged for another batch, whose result may be out: the analyser's database is "
@@ -84,6 +92,7 @@ def _end_if_lapsed(analyzer: Analyzer, window: int) -> None:
     if analyzer.verdict(window, after=KEY_SECONDS) is not Verdict.CLOSE:
         return
     waits = analyzer.task.signed and analyzer.accounts_served(window) is None
+    charged = _was_charged(analyzer, window)
     with analyzer.storage.transaction() as change:
         rows = change.execute(
             "SELECT batch_id, header, marks_hash, state, reason FROM batch WHERE task_id = ? "
@@ -94,6 +103,10 @@ def _end_if_lapsed(analyzer: Analyzer, window: int) -> None:
             # All came, and its release has failed: it is tried again, and needs no key.
             rows = []
         for batch_id, header, marks_hash, state, _ in rows:
+            if charged:
+                # No state leaves another end, and that one was signed.
+                _end(change, bytes(batch_id), RELEASED, CHARGED_BEFORE)
+                continue
             reason = NOT_COUNTED if state == COMPLETE else LAPSED
             _end(change, bytes(batch_id), REFUSED, reason)
             if marks_hash is not None:
@@ -103,6 +116,14 @@ def _end_if_lapsed(analyzer: Analyzer, window: int) -> None:
                 _keep_refusal(analyzer, change, bytes(batch_id), said)
         analyzer.cards.end(change, window)
     analyzer.storage.forget()
+
+
+def _was_charged(analyzer: Analyzer, window: int) -> bool:
+    """Whether the ledger has a charge of a window; a ledger that cannot be read ends no less."""
+    try:
+        return window in analyzer.ledger.charged()
+    except (LedgerError, OSError):
+        return False
 
 
 def _release(analyzer: Analyzer, batch_id: bytes, window: int) -> bool:
@@ -135,8 +156,7 @@ def _release(analyzer: Analyzer, batch_id: bytes, window: int) -> bool:
             _end(change, batch_id, ruling.state or REFUSED, refused)
             said = _refusal(analyzer, window, ruling.state or REFUSED, refused) | evidence
             _keep_refusal(analyzer, change, batch_id, said)
-        change.change("DELETE FROM tally WHERE batch_id = ?", (batch_id,))
-        change.rewrite("tally")
+        erase_tallies(change, batch_id)
         analyzer.cards.end(change, window)
     analyzer.storage.forget()
     analyzer.reach("release: after commit")
@@ -148,8 +168,7 @@ def _end(change: Transaction, batch_id: bytes, state: str, reason: str) -> None:
     change.change(
         "UPDATE batch SET state = ?, reason = ? WHERE batch_id = ?", (state, reason, batch_id)
     )
-    change.change("DELETE FROM tally WHERE batch_id = ?", (batch_id,))
-    change.rewrite("tally")
+    erase_tallies(change, batch_id)
     erase_ciphertexts(change, batch_id)
 
 

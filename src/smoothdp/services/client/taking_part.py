@@ -32,8 +32,8 @@ class TakenPart:
     Attributes:
         window: the window.
         before: whether the shuffler had said before that it has the report: nothing was sent now.
-        begun: whether a report was drawn before, or meanwhile by another call, and not known to have
-            arrived: it was sent now, whatever the datum of now is, and whoever gave it.
+        begun: whether a report was drawn before, or meanwhile by another call, that was not known
+            to have arrived: it was sent now, whatever the datum of now is, and whoever gave it.
         late: windows before, of which a report was not known to have arrived: it was sent now too.
 
     >>> TakenPart(7, before=False).window

@@ -84,8 +84,10 @@ def _expected_owner(directory: Path) -> int | None:
 
 def storage_file_condition(path: Path, schema: Schema | str) -> Condition:
     """Whether a SQLite file is one that this program can use; it may be in use meanwhile."""
-    if not path.is_file():
+    if not path.exists():
         return Condition("storage", True, f"none yet, {path.name} is made at the first start")
+    if not path.is_file():
+        return Condition("storage", False, f"{path.name} is no file: move it away", Cause.DISK)
     number = Schema.of(schema).number
     try:
         with _opened(path) as connection:

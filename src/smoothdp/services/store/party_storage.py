@@ -87,7 +87,16 @@ def rows_in_postgres(
 def named_address(directory: Path) -> str | None:
     """Return the first line of the file ``storage``, None if there is no such file."""
     file = directory / STORAGE_FILE
-    return file.read_text(encoding="utf-8").strip() if file.is_file() else None
+    if not file.is_file():
+        return None
+    try:
+        return file.read_text(encoding="utf-8").strip()
+    except UnicodeDecodeError:
+        raise InvalidData(
+            expected=f"the address of a database in {file}",
+            got="bytes that are no text",
+            remedy="Write postgresql://... into it, in UTF-8",
+        ) from None
 
 
 def _require_postgres(address: str) -> None:

@@ -10,6 +10,7 @@ HIDDEN = {
     "pending": ("slots", ("task_id", "window")),
     "batch_part": ("bytes", ("batch_id",)),
     "part": ("bytes", ("batch_id",)),
+    "counts": ("bytes", ("batch_id",)),
 }
 """Table -> the column whose deleted values must be unreadable, and the columns that name what
 is deleted together."""

@@ -121,20 +121,24 @@ def revoke(path: Path, ids: Iterable[bytes]) -> None:
     ids_of(path)
     text = "".join(f"{who.hex()}\n" for who in ids)
     handle = os.open(path, os.O_CREAT | os.O_APPEND | os.O_RDWR | os.O_NOFOLLOW, 0o600)
-    with os.fdopen(handle, "a", encoding="ascii") as file:
+    try:
         _give_to_owner_of(path.parent, handle)
         size = os.fstat(handle).st_size
         # A last line without an end would make one of two ids, and neither would count.
         if size and os.pread(handle, 1, size - 1) != b"\n":
             text = f"\n{text}"
         try:
-            file.write(text)
-            file.flush()
+            # Without a buffer, which would be written once more when the file is closed.
+            rest = text.encode("ascii")
+            while rest:
+                rest = rest[os.write(handle, rest) :]
             os.fsync(handle)
         except OSError:
             # Of a full disk: half of a line would keep the service from reading the others.
             os.ftruncate(handle, size)
             raise
+    finally:
+        os.close(handle)
 
 
 def _give_to_owner_of(directory: Path, handle: int) -> None:

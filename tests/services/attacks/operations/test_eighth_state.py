@@ -498,7 +498,7 @@ def test_after_days_without_any_party_nothing_of_an_open_window_is_kept(
     assert world.shuffler.storage.read("SELECT * FROM pending") == []
     assert world.shuffler.storage.read("SELECT * FROM batch_part") == []
     assert world.issuer.storage.read("SELECT secret, tag_key FROM window_key") == [(None, None)]
-    for table, column in (("tally", "n"), ("part", "bytes")):
+    for table, column in (("counts", "bytes"), ("part", "bytes")):
         rows = world.analyzer.storage.read(f"SELECT {column} FROM {table}")
         assert [row for row in rows if row != (None,)] == []
     world.close()

@@ -136,7 +136,10 @@ def test_a_refusal_without_evidence_is_said_to_be_one(tmp_path: Path) -> None:
     world.go_to(world.now + 7 * 86_400)
     end_lapsed(world.analyzer)
     _, body = read_result(world.analyzer, WINDOW, now=world.now)
-    with pytest.raises(InvalidData, match="a signed refusal without them: nothing more came"):
+    with pytest.raises(
+        InvalidData,
+        match="a signed refusal without them: what came of this window could not be counted",
+    ):
         read_evidence(world.task, WINDOW, body)
     world.close()
 

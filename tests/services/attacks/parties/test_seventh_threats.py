@@ -65,7 +65,7 @@ def test_a_worker_that_counts_while_another_ends_the_window_leaves_no_tally(
     monkeypatch.setattr("smoothdp.services.analyzer.counting.open_slot", open_slot)
     assert counting.count_complete(world.analyzer) == 1
     assert ended == [403]
-    assert world.analyzer.storage.read("SELECT value, n FROM tally") == []
+    assert world.analyzer.storage.read("SELECT bytes FROM counts") == []
     for opened in (other.storage, other.keys):
         opened.close()
     world.close()
