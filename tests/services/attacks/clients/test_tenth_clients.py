@@ -85,8 +85,10 @@ def test_a_shuffler_sends_nobody_away_who_has_a_client_program(world: IssuingWor
     A shuffler that answers 503 in one window has everybody come to it first in the next.
     """
     shuffler = Recorder(world, [503, 401])
-    own = {"pass_secret": "0a" * 48, "invitation": world.invitation()}
-    asked = partial(take_part, shuffler=shuffler.address, issuer=world.address, **own)
+    own: dict[str, Any] = {"pass_secret": "0a" * 48, "invitation": world.invitation()}
+    asked: Callable[..., Any] = partial(
+        take_part, shuffler=shuffler.address, issuer=world.address, **own
+    )
     with pytest.raises(ServiceError):
         asked(world.task, 1)
     world.go_to((WINDOW + 1) * HOUR + 5.0)
@@ -107,8 +109,10 @@ def test_a_shuffler_that_wastes_a_window_may_let_some_alone_have_one_more(
     world = _world(tmp_path, monkeypatch, windows=1)
     try:
         shuffler = Recorder(world, [503])  # and 501 to HEAD
-        own = {"pass_secret": "0a" * 48, "invitation": world.invitation()}
-        asked = partial(take_part, shuffler=shuffler.address, issuer=world.address, **own)
+        own: dict[str, Any] = {"pass_secret": "0a" * 48, "invitation": world.invitation()}
+        asked: Callable[..., Any] = partial(
+            take_part, shuffler=shuffler.address, issuer=world.address, **own
+        )
         with pytest.raises(ServiceError):
             asked(world.task, 1)
         later = WINDOW + 9 * 24  # the first one has given its place in the budget back
@@ -223,8 +227,10 @@ def test_a_look_up_leaves_no_report_of_a_window_that_is_over(
     nothing can be looked up, and left the whole report where it was.
     """
     shuffler = Recorder(world, answers)
-    own = {"pass_secret": "0a" * 48, "invitation": world.invitation()}
-    asked = partial(take_part, shuffler=shuffler.address, issuer=world.address, **own)
+    own: dict[str, Any] = {"pass_secret": "0a" * 48, "invitation": world.invitation()}
+    asked: Callable[..., Any] = partial(
+        take_part, shuffler=shuffler.address, issuer=world.address, **own
+    )
     if answers == [202]:
         asked(world.task, 1)
     else:
@@ -240,7 +246,7 @@ def test_a_look_up_leaves_no_report_of_a_window_that_is_over(
 
 def test_a_look_up_leaves_no_seed_of_a_window_that_is_over(world: IssuingWorld) -> None:
     """ "Seed and datum are not kept by the client", which ran after the window."""
-    own = {"pass_secret": "0a" * 48, "invitation": world.invitation()}
+    own: dict[str, Any] = {"pass_secret": "0a" * 48, "invitation": world.invitation()}
     (world.folder / "revoked").write_text(own["invitation"][:32] + "\n")
     with pytest.raises(ServiceError):
         take_part(world.task, 1, shuffler="http://127.0.0.1:9", issuer=world.address, **own)
@@ -311,7 +317,7 @@ def test_trying_again_sends_the_same_and_no_more(who: str, world: IssuingWorld) 
     two windows of the budget.
     """
     shuffler = Recorder(world, [503] if who == "shuffler" else [])
-    own = {"pass_secret": "0a" * 48, "invitation": world.invitation()}
+    own: dict[str, Any] = {"pass_secret": "0a" * 48, "invitation": world.invitation()}
     drawn: list[bytes] = []
     store = OutcomeStore.of_user()
     if who == "issuer":
@@ -393,8 +399,10 @@ def test_a_window_in_which_the_issuer_was_away_is_no_answer(
     world = _world(tmp_path, monkeypatch, windows=2)
     try:
         shuffler = Recorder(world)
-        own = {"pass_secret": "0a" * 48, "invitation": world.invitation()}
-        asked = partial(take_part, world.task, 1, shuffler=shuffler.address, **own)
+        own: dict[str, Any] = {"pass_secret": "0a" * 48, "invitation": world.invitation()}
+        asked: Callable[..., Any] = partial(
+            take_part, world.task, 1, shuffler=shuffler.address, **own
+        )
         asked(issuer=world.address)
         world.go_to((WINDOW + 1) * HOUR + 3000.0)
         with pytest.raises(ServiceError):
@@ -448,8 +456,11 @@ def test_an_invitation_that_was_used_under_another_name_is_said_to_be(
     world: IssuingWorld,
 ) -> None:
     """Who forgets --person is told of another device, of a cleared state, and of somebody else."""
-    shuffler, own = Recorder(world), {"pass_secret": "0a" * 48, "invitation": world.invitation()}
-    asked = partial(take_part, shuffler=shuffler.address, issuer=world.address, **own)
+    shuffler = Recorder(world)
+    own: dict[str, Any] = {"pass_secret": "0a" * 48, "invitation": world.invitation()}
+    asked: Callable[..., Any] = partial(
+        take_part, shuffler=shuffler.address, issuer=world.address, **own
+    )
     asked(world.task, 1, person="ann")
     with pytest.raises(ServiceError, match="This invitation was used in this window") as said:
         asked(world.task, 1)
@@ -511,8 +522,8 @@ def test_whoever_is_overtaken_while_waiting_for_the_card_is_told(
 def test_files_exchanged_before_a_shuffler_that_fails(world: IssuingWorld) -> None:
     """The issuer has seen the pass, and says so; nothing goes to the shuffler then."""
     shuffler = Recorder(world, [503, 503])
-    own = {"pass_secret": "0a" * 48, "invitation": world.invitation()}
-    asked = partial(take_part, shuffler=shuffler.address, issuer=world.address)
+    own: dict[str, Any] = {"pass_secret": "0a" * 48, "invitation": world.invitation()}
+    asked: Callable[..., Any] = partial(take_part, shuffler=shuffler.address, issuer=world.address)
     with pytest.raises(ServiceError):
         asked(world.task, 1, **own)
     assert _state(world) == FINAL
@@ -531,7 +542,7 @@ def test_all_addresses_of_this_machine_are_one(
 ) -> None:
     """As 0.0.0.0: whoever listens at all addresses of a machine answers at 127.0.0.2 too."""
     monkeypatch.setattr(taking_part, "prepare", lambda *_, **__: None)
-    own = {"pass_secret": "0a" * 48, "invitation": "0b" * 48}
+    own: dict[str, Any] = {"pass_secret": "0a" * 48, "invitation": "0b" * 48}
     with pytest.raises(InvalidParameter, match="addresses of the shuffler and the issuer"):
         take_part(world.task, 1, shuffler=shuffler, issuer="https://127.0.0.1:8603", **own)
 
@@ -544,7 +555,7 @@ def test_a_datum_that_is_none_asks_nobody(datum: Any, world: IssuingWorld) -> No
     """ "Clients must not let their datum decide whether or when they send": the issuer sees it."""
     asked: list[str] = []
     slow = Between(world, lambda: asked.append("card"))
-    own = {"pass_secret": "0a" * 48, "invitation": world.invitation()}
+    own: dict[str, Any] = {"pass_secret": "0a" * 48, "invitation": world.invitation()}
     with pytest.raises(InvalidData, match="Expected a whole number from 0 to 1"):
         take_part(world.task, datum, shuffler="http://127.0.0.1:9", issuer=slow.address, **own)
     assert asked == []
@@ -623,7 +634,7 @@ def test_an_answer_of_any_shape_is_refused_in_words(world: IssuingWorld) -> None
 
         threading.Thread(target=serve, daemon=True).start()
         address = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        own = {"pass_secret": "0a" * 48, "invitation": world.invitation()}
+        own: dict[str, Any] = {"pass_secret": "0a" * 48, "invitation": world.invitation()}
         for shape[0] in SHAPES:
             with pytest.raises(SmoothdpError):
                 take_part(world.task, 1, shuffler="http://127.0.0.1:9", issuer=address, **own)
