@@ -34,7 +34,7 @@ CREATE TABLE IF NOT EXISTS release (
   PRIMARY KEY (task_id, window)) WITHOUT ROWID;
 """
 _SECOND = """
-CREATE TABLE counts (
+CREATE TABLE IF NOT EXISTS counts (
   batch_id BLOB, part INTEGER, bytes BLOB, PRIMARY KEY (batch_id, part)) WITHOUT ROWID;
 """
 """What was counted of a part is one value, which PostgreSQL gets sealed: of a part of one slot it
