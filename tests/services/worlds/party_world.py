@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -71,24 +72,33 @@ class PartyWorld:
         self.keys = [
             ErasableKeys(self.folder / name) for name in ("gateway.sqlite", "inner.sqlite")
         ]
-        self.shuffler = Shuffler(
-            open_state(self.folder, "shuffler", SHUFFLER_SCHEMA),
-            task=self.task,
-            keys=self.keys[0],
-            sign_key=SHUFFLER_SIGN,
-            pass_key=PASS_KEY,
-            clocks=self.clocks[0],
-            reach=reach,
-        )
-        self.analyzer = Analyzer(
-            open_state(self.folder, "analyzer", ANALYZER_SCHEMA),
-            task=self.task,
-            keys=self.keys[1],
-            sign_key=ANALYZER_SIGN,
-            ledgers=self.folder,
-            clocks=self.clocks[1],
-            reach=reach,
-        )
+        with ExitStack() as refused:
+            # A party that does not start leaves no connection open.
+            for keys in self.keys:
+                refused.callback(keys.close)
+            states = []
+            for role, schema in (("shuffler", SHUFFLER_SCHEMA), ("analyzer", ANALYZER_SCHEMA)):
+                states.append(open_state(self.folder, role, schema))
+                refused.callback(states[-1].close)
+            self.shuffler = Shuffler(
+                states[0],
+                task=self.task,
+                keys=self.keys[0],
+                sign_key=SHUFFLER_SIGN,
+                pass_key=PASS_KEY,
+                clocks=self.clocks[0],
+                reach=reach,
+            )
+            self.analyzer = Analyzer(
+                states[1],
+                task=self.task,
+                keys=self.keys[1],
+                sign_key=ANALYZER_SIGN,
+                ledgers=self.folder,
+                clocks=self.clocks[1],
+                reach=reach,
+            )
+            refused.pop_all()
 
     def close(self) -> None:
         """Close every file."""
