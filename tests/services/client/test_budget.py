@@ -26,7 +26,7 @@ from tests.services.storages import ONLY_SQLITE
 from tests.services.worlds.party_world import WINDOW, PartyWorld
 from tests.services.worlds.small_tasks import ANALYZER_SIGN, SHUFFLER_SIGN, small_task
 
-SPENT = "a window that the budget of the task pays for: it pays for 2; got one more, after answers"
+SPENT = "a window that the budget of the task pays for: it pays for 2; got one more, after answers drawn for"
 HOUR = 3600
 # The analyser's own rule on cards is off: its budget is larger than the one that clients know.
 TASK = small_task(issuer=None, proof="none", windows=2)
@@ -72,7 +72,7 @@ def test_a_card_more_than_the_budget_pays_for_is_not_answered(world: Excess) -> 
     world.answer(WINDOW)
     world.answer(WINDOW + 1, sent=False)  # it may have arrived
     for window in (WINDOW + 2, WINDOW + 9):
-        with pytest.raises(InvalidData, match=f"{SPENT} in windows 1000, 1001"):
+        with pytest.raises(InvalidData, match=f"{SPENT} windows 1000, 1001"):
             world.answer(window)
         assert world.client().kept(window) is None
     # What was begun may be repeated, and another person has a budget of its own.
@@ -139,7 +139,7 @@ def test_a_window_that_the_shuffler_destroyed_does_not_count(world: Excess) -> N
         take_part(WINDOW + 2)
         assert world.client().kept(WINDOW).state.endswith("destroyed")  # type: ignore[union-attr]
         # The next one is one too many again, until that one is destroyed too.
-        with pytest.raises(InvalidData, match=f"{SPENT} in windows 1001, 1002"):
+        with pytest.raises(InvalidData, match=f"{SPENT} windows 1001, 1002"):
             take_part(WINDOW + 3)
 
 

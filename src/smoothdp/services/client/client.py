@@ -290,7 +290,7 @@ def _spent(most: int, windows: list[int]) -> InvalidData:
     words = ", ".join(map(str, windows))
     return InvalidData(
         expected=f"a window that the budget of the task pays for: it pays for {most}",
-        got=f"one more, after answers in window{'s' if len(windows) > 1 else ''} {words}",
+        got=f"one more, after answers drawn for window{'s' if len(windows) > 1 else ''} {words}",
         remedy=(
             "No answer was sent for this window. One more would tell the analyser more than was "
             "agreed on: ask who runs it for a new task"

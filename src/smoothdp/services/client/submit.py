@@ -11,7 +11,7 @@ import httpx
 
 from smoothdp.errors import InvalidData, SmoothdpError
 from smoothdp.services.client.client import Client, checked_card
-from smoothdp.services.client.outcomes import DRAWN, ENDED, FINAL, SENT
+from smoothdp.services.client.outcomes import ANSWERED, DRAWN, ENDED, FINAL, SENT, UNSURE
 from smoothdp.services.formats.task import Task
 from smoothdp.services.wire.calls import Answer, ServiceError, Unreachable, ask
 
@@ -54,7 +54,19 @@ _SHUFFLER = {
     425: _CLOCK,
     429: f"Too many reports of this pass were not good. {_NEXT}",
 }
+_NOTHING_MORE = "Nothing more is sent for this window"
+_OVER_HERE = {
+    ENDED: "one whose tokens were refused",
+    ANSWERED: "one whose report had arrived, and was over by this clock before",
+    UNSURE: "one whose report may have arrived, and which was over by this clock before",
+}
 Pause = Callable[[float], None]
+
+
+BOTH_SHOWN = (
+    ". The issuer was asked before and did not answer it: if the two files were exchanged, it has "
+    "seen your pass: ask for both anew"
+)
 
 
 class SecretRefused(ServiceError):
@@ -175,11 +187,12 @@ def hand_in(
             if not _is_in(client, window, SENT):
                 raise
     elif kept is None or kept.state != SENT:
-        ended = kept is not None and kept.state == ENDED
+        state = "" if kept is None else kept.state
         raise InvalidData(
             expected="a window that is not over for this person",
-            got="one whose tokens were refused" if ended else "one that was destroyed here",
-            remedy=f"Nothing more is sent for this window. {_NEXT}",
+            got=_OVER_HERE.get(state, "one that was destroyed here"),
+            remedy="Nothing more is sent for this window"
+            + ("" if state == ANSWERED else f". {_NEXT}"),
         )
 
 
@@ -276,7 +289,9 @@ def fetch_card(
         expected="somewhere to ask for the card", got="nowhere", remedy="Give a connection"
     )
     for source in sources:
-        request = partial(ask, source, "GET", f"/v2/tasks/{task.task_id.hex()}/cards/{window}")
+        path = f"/v2/tasks/{task.task_id.hex()}/cards/{window}"
+        # Kept open, it would tell an issuer, or a cache, how the shuffler answers.
+        request = partial(ask, source, "GET", path, last=True)
         try:
             card = _until_answered(
                 request,

@@ -19,7 +19,7 @@ from smoothdp.services.client.inclusion import (
     standing_without_marks,
 )
 from smoothdp.services.client.outcomes import SENT, OutcomeStore
-from smoothdp.services.client.submit import SecretRefused, hand_in, prepare
+from smoothdp.services.client.submit import BOTH_SHOWN, SecretRefused, hand_in, prepare
 from smoothdp.services.formats.secrets import SECRET_DIGITS
 from smoothdp.services.formats.task import Task
 from smoothdp.services.wire.calls import ServiceError, ask, connect, one_place
@@ -138,7 +138,15 @@ who runs the analyser.
         except SmoothdpError as error:
             problem = error
         send = partial(hand_in, client, shuffler=to_shuffler, pass_secret=pass_secret)
-        sent_late = _send_late(client, send)
+        try:
+            sent_late = _send_late(client, send, before=window)
+        except SecretRefused as refused:
+            if problem is None:
+                raise
+            raise _with_more(refused, BOTH_SHOWN) from None
+        if problem is not None and sent_late:
+            which = ", ".join(map(str, sent_late))
+            problem = _with_more(problem, f". The report of window {which} was sent now")
         if problem is not None:
             raise problem
         send(window)
@@ -146,7 +154,14 @@ who runs the analyser.
     return TakenPart(window, before, begun=begun, late=tuple(sent_late))
 
 
-def _send_late(client: Client, send: Callable[..., None]) -> list[int]:
+def _with_more(problem: SmoothdpError, words: str) -> SmoothdpError:
+    """Return the same error with more words at its end."""
+    said = problem.explanation
+    more = said._replace(remedy=said.remedy.rstrip(".") + words)
+    return type(problem)(**more._asdict())
+
+
+def _send_late(client: Client, send: Callable[..., None], *, before: int) -> list[int]:
     """Send the reports of windows before that are not known to have arrived; return which.
 
     Their rows decide what is sent. Too late is no reason to miss the present window, nor is that
@@ -156,7 +171,8 @@ def _send_late(client: Client, send: Callable[..., None]) -> list[int]:
         SecretRefused: a pass that is none.
     """
     sent = list[int]()
-    for window in client.waiting():
+    # The present one may be over by now: it is not one of these.
+    for window in [late for late in client.waiting() if late < before]:
         try:
             send(window, attempts=1)
             sent.append(window)

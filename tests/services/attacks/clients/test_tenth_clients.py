@@ -415,7 +415,7 @@ def test_a_window_in_which_the_issuer_was_away_is_no_answer(
             asked(issuer=world.address)
         except InvalidData as error:
             said = str(error)
-        assert "after answers in windows 1000, 1001" not in said
+        assert "answers drawn for windows 1000, 1001" not in said
         assert len(shuffler.bodies) == 2
     finally:
         world.close()
