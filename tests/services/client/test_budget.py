@@ -26,7 +26,7 @@ from tests.services.storages import ONLY_SQLITE
 from tests.services.worlds.party_world import WINDOW, PartyWorld
 from tests.services.worlds.small_tasks import ANALYZER_SIGN, SHUFFLER_SIGN, small_task
 
-SPENT = "a window that the budget of the task pays for: it pays for 2; got one more, after answers drawn for"
+SPENT = "that the budget of the task pays for: it pays for 2; got one more, after answers drawn for"
 HOUR = 3600
 # The analyser's own rule on cards is off: its budget is larger than the one that clients know.
 TASK = small_task(issuer=None, proof="none", windows=2)

@@ -16,15 +16,15 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from smoothdp.services.operations.logs import Cause, said
-from smoothdp.services.operations.patience import seconds_of, whole_seconds
+from smoothdp.services.operations.patience import whole_seconds
 
 LOG = logging.getLogger("smoothdp.services")
 HEADER_SECONDS = 5.0
 """From the connection, or the answer before, to the end of the headers."""
 MOST_HEADER_BYTES = 1 << 16
 PIECE_BYTES = 1 << 16
-MOST_UNSENT_BYTES = 1 << 20
-"""Of an answer whose last piece was handed over, what TLS and transport may still hold."""
+SHORT_BYTES = 1 << 14
+"""An answer of so many is in the buffers of the system when it was handed over."""
 MOST_OF_ADDRESS = 256
 """Connections of one address; of one network of 64 bits in IPv6, as one host has that many."""
 LEAST_DESCRIPTORS = 8192
@@ -70,7 +70,7 @@ class PartyProtocol(HttpToolsProtocol):
         self._header_bytes = 0
         self._in_headers = False
         self._answer_ends = 0.0
-        self._rest_seconds = 0.0
+        self._is_long = False
         self.app = self._paced(self.app)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -142,7 +142,7 @@ class PartyProtocol(HttpToolsProtocol):
         if self.cycle.response_complete:
             # A body that nobody wanted is not held; its rest is dropped until the deadline.
             self.cycle.body = bytearray()
-            self._arm(self._rest_seconds)
+            self._arm(until=self._answer_ends if self._is_long else 0.0)
 
     def pause_writing(self) -> None:
         """Give the other end time to read what was sent."""
@@ -172,7 +172,8 @@ class PartyProtocol(HttpToolsProtocol):
                     length = dict(message["headers"]).get(b"content-length", 0)
                     size = 0 if scope["method"] == "HEAD" else int(length)
                     self._answer_ends = self.loop.time() + whole_seconds(size)
-                    self._rest_seconds = seconds_of(min(size, MOST_UNSENT_BYTES))
+                    # When the last piece was handed over, much of it may lie in TLS still.
+                    self._is_long = size > SHORT_BYTES
                 body = memoryview(message.get("body", b""))
                 while len(body) > PIECE_BYTES:
                     piece, body = body[:PIECE_BYTES], body[PIECE_BYTES:]
@@ -184,11 +185,10 @@ class PartyProtocol(HttpToolsProtocol):
 
         return paced
 
-    def _arm(self, more: float = 0.0) -> None:
+    def _arm(self, *, until: float = 0.0) -> None:
         self._disarm()
-        self._deadline = self.loop.call_later(
-            self.server_state.header_seconds + more, self._stayed_silent
-        )
+        silent = self.loop.time() + self.server_state.header_seconds
+        self._deadline = self.loop.call_at(max(silent, until), self._stayed_silent)
 
     def _disarm(self) -> None:
         if self._deadline is not None:

@@ -62,6 +62,8 @@ class GatewayCards:
                 got=f"an older copy, in which window {over[0]} is open: it was closed since",
                 remedy="Start with the newest; if it was lost, with none, and let its windows go",
             )
+        # Beside a file of keys that is new: all that is known now.
+        self._keys.note(*(self._over_name(window) for window in self._closed()))
         # Of a program that was stopped between storing a card and noting it, too: it is shown.
         self._keys.note(*(self._signed_name(window) for window in self._collecting()))
 
@@ -233,8 +235,15 @@ class GatewayCards:
 
     def _collecting(self) -> list[int]:
         """Return the windows that are open."""
+        return self._windows("state = ?")
+
+    def _closed(self) -> list[int]:
+        """Return the windows that are over, of the last 30 days."""
+        return self._windows("state <> ?")
+
+    def _windows(self, which: str) -> list[int]:
         rows = self._storage.read(
-            "SELECT window FROM collecting WHERE task_id = ? AND state = ?",
+            f"SELECT window FROM collecting WHERE task_id = ? AND {which}",
             (self._task.task_id, OPEN),
         )
         return [int(window) for (window,) in rows]
