@@ -67,7 +67,7 @@ def pages_of(path: Path) -> Callable[[], bytes]:
     return read
 
 
-@pytest.mark.skipif(not hasattr(os, "splice"), reason="pages of a file cannot be kept here")
+@pytest.mark.skipif(not hasattr(os, "splice"), reason="not Linux: pages of a file cannot be kept")
 def test_what_is_cut_off_a_log_is_not_overwritten_as_is_said(
     tmp_path: Path,
     storage_kind: str,  # noqa: ARG001
@@ -85,7 +85,7 @@ def test_what_is_cut_off_a_log_is_not_overwritten_as_is_said(
         file.flush()
         file.truncate(0)
     if set(seen()) != set(b"z"):
-        pytest.skip("pages of a file cannot be kept here")
+        pytest.skip("not Linux: pages of a file cannot be kept")
     cut: list[bytes] = []
     forget = SqliteStorage.forget
 

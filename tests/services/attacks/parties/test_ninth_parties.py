@@ -51,13 +51,15 @@ class Front:
         return self.ended - self.answered
 
     def _serve(self) -> None:
-        near, _ = self._listener.accept()
-        with near, socket.create_connection(self._target) as far:
-            threading.Thread(target=self._back, args=(far, near), daemon=True).start()
-            while data := near.recv(1 << 16):
-                far.sendall(data)
-            self.ended = time.monotonic()
-            self.over.set()
+        # For the card, and for the tokens.
+        for _ in range(2):
+            near, _ = self._listener.accept()
+            with near, socket.create_connection(self._target) as far:
+                threading.Thread(target=self._back, args=(far, near), daemon=True).start()
+                while data := near.recv(1 << 16):
+                    far.sendall(data)
+                self.ended = time.monotonic()
+        self.over.set()
         self._listener.close()
 
     def _back(self, far: socket.socket, near: socket.socket) -> None:
