@@ -13,13 +13,14 @@ import stat
 import threading
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import quote
 
 from smoothdp.errors import InvalidData, SmoothdpError
 from smoothdp.services.store.migrations import Schema, migrate_sqlite
+from smoothdp.services.store.overwritten_log import overwrite_log
 
 Row = tuple[Any, ...]
 
@@ -196,8 +197,8 @@ class SqliteStorage:
     """One SQLite file, readable by its owner alone.
 
     WAL with synchronous=FULL: a commit survives power loss. secure_delete overwrites deleted
-    rows; they remain in the log until `forget` empties it. Reading has a connection of its own,
-    which waits for nobody that writes.
+    rows; they remain in the log until `forget`, or `close`, overwrites it. Reading has a
+    connection of its own, which waits for nobody that writes.
 
     Args:
         path: the file; made if it is not there.
@@ -235,7 +236,7 @@ class SqliteStorage:
             self.path, timeout=busy_seconds, isolation_level=None, check_same_thread=False
         )
         # One that nobody closed is closed before it is garbage: Python 3.13 warns of others.
-        weakref.finalize(self, self._connection.close)
+        self._close = weakref.finalize(self, _close, self._connection, self.path)
         try:
             for statement in (
                 "PRAGMA journal_mode=WAL",
@@ -256,10 +257,10 @@ class SqliteStorage:
             # Rows that are sorted would go to a file that nothing overwrites.
             self._reading.execute("PRAGMA temp_store=MEMORY")
         except InvalidData:
-            self._connection.close()
+            self._close()
             raise
         except sqlite3.Error as error:
-            self._connection.close()
+            self._close()
             raise InvalidData(
                 expected="a file of this service",
                 got=f"{self.path}: {error}",
@@ -313,14 +314,21 @@ class SqliteStorage:
             return [self.read(statement, row) for row in rows]
 
     def forget(self) -> bool:
-        """Empty the write-ahead log, where deleted rows would still be readable."""
+        """Overwrite the write-ahead log, where deleted rows would still be readable."""
         with self._lock:
-            busy = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-        return not busy
+            return overwrite_log(self._connection, self.path)
 
     def close(self) -> None:
         """Close the file."""
         with self._reading_lock, self._lock:
-            # The last one to close empties the log, which a reader cannot.
+            # The last one to close removes the log, which a reader cannot.
             self._reading.close()
-            self._connection.close()
+            self._close()
+
+
+def _close(connection: sqlite3.Connection, path: Path) -> None:
+    with suppress(sqlite3.Error):
+        # Who has it open after this one overwrites the log too: there is no need to wait.
+        connection.execute("PRAGMA busy_timeout = 1000")
+        overwrite_log(connection, path)
+    connection.close()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,8 +9,10 @@ import pytest
 
 from smoothdp.services.analyzer.release import work
 from smoothdp.services.shuffler.sealing import seal_due
+from smoothdp.services.store.overwritten_log import log_of
 from smoothdp.services.store.storage import SqliteStorage
 from tests.services.storages import ONLY_SQLITE
+from tests.services.worlds.kept_pages import KEEPS_PAGES, pages_of
 from tests.services.worlds.party_world import HOUR, WINDOW
 from tests.services.worlds.whole_world import WholeWorld
 
@@ -46,51 +46,18 @@ def windows_pass(world: WholeWorld, windows: range, in_window: Callable[[int], N
         round_of_work()
 
 
-def pages_of(path: Path) -> Callable[[], bytes]:
-    """Return a call that reads the pages of a file as they are then, or were when it was cut.
-
-    A pipe keeps the pages themselves, not what was in them: what is written over them is seen.
-    """
-    reader, writer = os.pipe()
-    fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 1 << 20)
-    size = path.stat().st_size
-    assert size < 1 << 20
-    with path.open("rb") as file:
-        while size:
-            size -= os.splice(file.fileno(), writer, size)
-    os.close(writer)
-
-    def read() -> bytes:
-        with open(reader, "rb") as pipe:
-            return pipe.read()
-
-    return read
-
-
-@pytest.mark.skipif(not hasattr(os, "splice"), reason="not Linux: pages of a file cannot be kept")
-def test_what_is_cut_off_a_log_is_not_overwritten_as_is_said(
+@KEEPS_PAGES
+def test_what_is_cut_off_a_log_was_overwritten(
     tmp_path: Path,
     storage_kind: str,  # noqa: ARG001
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The page: "no blocks that a file system has freed: SQLite cuts its log off".
-
-    Whoever mends that has the list below empty.
-    """
-    trial = tmp_path / "trial"
-    trial.write_bytes(b"a" * 8192)
-    seen = pages_of(trial)
-    with trial.open("r+b") as file:
-        file.write(b"z" * 8192)
-        file.flush()
-        file.truncate(0)
-    if set(seen()) != set(b"z"):
-        pytest.skip("not Linux: pages of a file cannot be kept")
+    """Keys that were erased lay in blocks that a file system has freed, as they were."""
     cut: list[bytes] = []
     forget = SqliteStorage.forget
 
     def forgets(storage: SqliteStorage) -> bool:
-        log = storage.path.with_name(f"{storage.path.name}-wal")
+        log = log_of(storage.path)
         read = pages_of(log) if log.exists() else bytes
         done = forget(storage)
         if not log.exists() or log.stat().st_size == 0:
@@ -116,4 +83,5 @@ def test_what_is_cut_off_a_log_is_not_overwritten_as_is_said(
     assert not [name for name, secret in secrets.items() if secret in world.files()]
     world.close()
     given_back = b"".join(cut)
-    assert [name for name, secret in secrets.items() if secret in given_back] == [*secrets]
+    assert len(given_back) > 100_000
+    assert not [name for name, secret in secrets.items() if secret in given_back]
