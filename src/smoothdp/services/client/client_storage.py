@@ -45,7 +45,7 @@ class ClientStorage(SqliteStorage):
             return super().read(statement, values)
 
     def forget(self) -> bool:
-        """Empty the write-ahead log, where deleted rows would still be readable."""
+        """Overwrite the write-ahead log, where deleted rows would still be readable."""
         with in_words(self.path):
             return super().forget()
 

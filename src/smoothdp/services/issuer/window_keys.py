@@ -118,7 +118,7 @@ def close_windows(issuer: Issuer) -> list[int]:
     """Close the windows that are over by both clocks; return which.
 
     In one transaction: the number of accounts, signed, is stored; the key, the key of the
-    account tags and the rows are deleted. Then the log of the file is cut off.
+    account tags and the rows are deleted. Then the log of the file is overwritten.
 
     Raises:
         StorageLocked, StorageFull, SmoothdpError, OSError: why a window was not closed; the others
