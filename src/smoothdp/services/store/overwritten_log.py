@@ -3,7 +3,7 @@
 ``wal_checkpoint(TRUNCATE)`` gives the blocks of the log back to the file system as they are, and
 what stood in them, a key that was erased since, can be read there for long. So the log is first
 written full, from its beginning, with copies of a page that holds no secret, and these are on the
-disk before it is cut.
+disk before it is cut (proofs/marks-and-erasure#4).
 """
 
 from __future__ import annotations
