@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from smoothdp.services.client import taking_part
 from smoothdp.services.client.client import Client
+from smoothdp.services.client.outcomes import OutcomeStore
 from smoothdp.services.client.submit import hand_in, prepare
+from tests.services.worlds.issuing_world import WINDOW, IssuingWorld
 
 
 def hasten(monkeypatch: pytest.MonkeyPatch, now: Callable[[], float], **how: Any) -> None:
@@ -20,3 +23,20 @@ def hasten(monkeypatch: pytest.MonkeyPatch, now: Callable[[], float], **how: Any
     for step in (prepare, hand_in):
         quick = partial(step, pause=lambda _: None, **how)
         monkeypatch.setattr(taking_part, step.__name__, quick)
+
+
+def hasty_world(folder: Path, monkeypatch: pytest.MonkeyPatch, **task: Any) -> IssuingWorld:
+    """Return an issuer whose time is the clock of the device too; nothing there is asked twice."""
+    made = IssuingWorld(folder, **task)
+    made.open_window()
+    monkeypatch.setenv("XDG_STATE_HOME", str(folder / "state"))
+    hasten(monkeypatch, lambda: made.now)
+    return made
+
+
+def state_of_me(world: IssuingWorld, window: int = WINDOW) -> str | None:
+    """Return what this machine has stored of a window, if anything."""
+    store = OutcomeStore.of_user()
+    row = store.get(world.task.task_id, window, "me")
+    store.close()
+    return None if row is None else row.state

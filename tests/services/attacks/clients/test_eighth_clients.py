@@ -35,6 +35,7 @@ from smoothdp.services.formats.result import SignedResult
 from smoothdp.services.wire.calls import ServiceError, ask, connect
 from tests.services.page.page_person import page
 from tests.services.page.page_program import needs_node, run
+from tests.services.worlds.handing_on import hands_on
 from tests.services.worlds.issuing_world import HOUR, WINDOW, IssuingWorld, Recorder
 from tests.services.worlds.quick_clients import hasten
 from tests.services.worlds.small_tasks import ANALYZER_SIGN, SHUFFLER_SIGN, small_task
@@ -343,27 +344,11 @@ class Ahead(http.server.ThreadingHTTPServer):
 
     def __init__(self, to: str) -> None:
         self.read: list[tuple[str, str]] = []
-        ahead = self
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                body = self.rfile.read(int(self.headers.get("content-length", 0)))
-                named = self.headers.get("authorization", "")
-                ahead.read.append((self.path, named))
-                answer = httpx.request(
-                    self.command, to + self.path, content=body, headers={"authorization": named}
-                )
-                self.send_response(answer.status_code)
-                self.send_header("content-length", str(len(answer.content)))
-                self.end_headers()
-                self.wfile.write(answer.content)
+        def before(asked: http.server.BaseHTTPRequestHandler) -> None:
+            self.read.append((asked.path, asked.headers.get("authorization", "")))
 
-            do_POST = do_GET  # noqa: N815
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        super().__init__(("::1", 0), Handler)
+        super().__init__(("::1", 0), hands_on(to, before))
         threading.Thread(target=lambda: self.serve_forever(0.02), daemon=True).start()
 
 

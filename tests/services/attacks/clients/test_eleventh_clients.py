@@ -23,35 +23,19 @@ from smoothdp.cli.main import main
 from smoothdp.errors import SmoothdpError
 from smoothdp.services import take_part
 from smoothdp.services.client import taking_part
-from smoothdp.services.client.outcomes import DRAWN, FINAL, SENT, OutcomeStore
+from smoothdp.services.client.outcomes import DRAWN, FINAL, SENT
 from smoothdp.services.wire.calls import ServiceError
 from tests.services.page.page_person import page
 from tests.services.page.page_program import needs_node
 from tests.services.worlds.issuing_world import HOUR, WINDOW, IssuingWorld, Recorder
-from tests.services.worlds.quick_clients import hasten
-
-
-def _world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **task: Any) -> IssuingWorld:
-    """Return an issuer whose time is the clock of the device too; nothing there is asked twice."""
-    made = IssuingWorld(tmp_path, **task)
-    made.open_window()
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    hasten(monkeypatch, lambda: made.now)
-    return made
+from tests.services.worlds.quick_clients import hasty_world, state_of_me
 
 
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[IssuingWorld]:
-    made = _world(tmp_path, monkeypatch)
+    made = hasty_world(tmp_path, monkeypatch)
     yield made
     made.close()
-
-
-def _state(world: IssuingWorld, window: int = WINDOW) -> str | None:
-    store = OutcomeStore.of_user()
-    row = store.get(world.task.task_id, window, "me")
-    store.close()
-    return None if row is None else row.state
 
 
 class Watching:
@@ -115,11 +99,11 @@ def test_an_issuer_does_not_see_whether_the_report_of_before_was_sent(
         asked = partial(take_part, world.task, 1, shuffler=shuffler.address, **own)
         with contextlib.suppress(ServiceError):
             asked(issuer=world.address)
-        assert _state(world) == (SENT, FINAL)[at]
+        assert state_of_me(world) == (SENT, FINAL)[at]
         world.go_to((WINDOW + 1) * HOUR + 5.0)
         with pytest.raises(SmoothdpError):
             asked(issuer=watching.address)
-        assert _state(world) == SENT
+        assert state_of_me(world) == SENT
     _until(lambda: len(watching.seconds) == 2)
     had_sent, had_not = watching.seconds
     assert had_sent < 0.25
@@ -172,7 +156,7 @@ def test_an_issuer_that_follows_the_protocol_does_not_see_that_a_report_was_late
 
     Who looks at the issuer's connections sees who had not sent, and when the shuffler answered.
     """
-    world = _world(tmp_path, monkeypatch, windows=1)
+    world = hasty_world(tmp_path, monkeypatch, windows=1)
     try:
         relay = Stubborn(world)
         shuffler = Slow(world, [503, 202])
@@ -183,7 +167,7 @@ def test_an_issuer_that_follows_the_protocol_does_not_see_that_a_report_was_late
         world.go_to((WINDOW + 1) * HOUR + 5.0)
         with pytest.raises(ServiceError, match="no card of this window"):
             asked(issuer=relay.address)
-        assert _state(world) == SENT
+        assert state_of_me(world) == SENT
         _until(lambda: bool(relay.seconds))
         assert relay.seconds[0] < 0.25
     finally:
@@ -278,7 +262,7 @@ def test_a_late_report_that_arrived_is_told_of_beside_what_failed(
 
     "The report of window 1000, not known to have arrived, was sent now" is what had happened.
     """
-    world = _world(tmp_path, monkeypatch, windows=1)
+    world = hasty_world(tmp_path, monkeypatch, windows=1)
     try:
         shuffler = Recorder(world, [503, 202])
         for name, text in (("p", "0a" * 48), ("i", world.invitation())):
@@ -293,7 +277,7 @@ def test_a_late_report_that_arrived_is_told_of_beside_what_failed(
         capsys.readouterr()
         with contextlib.suppress(SystemExit):
             main(asked)
-        assert _state(world) == SENT
+        assert state_of_me(world) == SENT
         assert f"The report of window {WINDOW}" in capsys.readouterr().err
     finally:
         world.close()
@@ -368,7 +352,7 @@ def test_a_report_that_had_arrived_is_not_said_to_be_destroyed(world: IssuingWor
     with pytest.raises(SmoothdpError):
         asked(issuer=world.address)
     world.now = now
-    assert _state(world) == "marks"
+    assert state_of_me(world) == "marks"
     said = ""
     try:
         assert asked(issuer=world.address).before
@@ -386,7 +370,7 @@ def test_an_issuer_that_was_away_at_the_end_of_a_window_ends_no_task(
 
     No answer was given in it: 300 s later the same command is taken.
     """
-    world = _world(tmp_path, monkeypatch, windows=1)
+    world = hasty_world(tmp_path, monkeypatch, windows=1)
     try:
         shuffler = Recorder(world)
         own = {"pass_secret": "0a" * 48, "invitation": world.invitation()}
@@ -395,7 +379,7 @@ def test_an_issuer_that_was_away_at_the_end_of_a_window_ends_no_task(
         failing = _failing_issuer(world, b"503 Service Unavailable", [])
         with pytest.raises(ServiceError):
             asked(issuer=failing)
-        assert (_state(world), shuffler.bodies) == (DRAWN, [])
+        assert (state_of_me(world), shuffler.bodies) == (DRAWN, [])
         world.go_to((WINDOW + 1) * HOUR + after)
         world.open_window(WINDOW + 1)
         said = ""

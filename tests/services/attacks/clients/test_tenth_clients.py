@@ -31,33 +31,18 @@ from smoothdp.services.wire.calls import ServiceError
 from smoothdp.services.wire.running import on_loopback
 from tests.services.page.page_person import PERSON, page
 from tests.services.page.page_program import needs_node, run
+from tests.services.worlds.handing_on import hands_on
 from tests.services.worlds.issuing_world import HOUR, WINDOW, IssuingWorld, Recorder
-from tests.services.worlds.quick_clients import hasten
+from tests.services.worlds.quick_clients import hasten, hasty_world, state_of_me
 from tests.services.worlds.small_tasks import ANALYZER_SIGN
 from tests.services.worlds.three_parties import USERS, Parties
 
 
-def _world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **task: Any) -> IssuingWorld:
-    """Return an issuer whose time is the clock of the device too; nothing there is asked twice."""
-    made = IssuingWorld(tmp_path, **task)
-    made.open_window()
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    hasten(monkeypatch, lambda: made.now)
-    return made
-
-
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[IssuingWorld]:
-    made = _world(tmp_path, monkeypatch)
+    made = hasty_world(tmp_path, monkeypatch)
     yield made
     made.close()
-
-
-def _state(world: IssuingWorld, window: int = WINDOW) -> str | None:
-    store = OutcomeStore.of_user()
-    row = store.get(world.task.task_id, window, "me")
-    store.close()
-    return None if row is None else row.state
 
 
 def _files(world: IssuingWorld) -> bytes:
@@ -106,7 +91,7 @@ def test_a_shuffler_that_wastes_a_window_may_let_some_alone_have_one_more(
 
     All others are told that the budget is spent, before the issuer hears of them.
     """
-    world = _world(tmp_path, monkeypatch, windows=1)
+    world = hasty_world(tmp_path, monkeypatch, windows=1)
     try:
         shuffler = Recorder(world, [503])  # and 501 to HEAD
         own: dict[str, Any] = {"pass_secret": "0a" * 48, "invitation": world.invitation()}
@@ -396,7 +381,7 @@ def test_a_window_in_which_the_issuer_was_away_is_no_answer(
     The analyser refused the first window, so that there are cards for two more. Tokens are not
     given in the grace: what was drawn while the issuer was away can reach nobody any more.
     """
-    world = _world(tmp_path, monkeypatch, windows=2)
+    world = hasty_world(tmp_path, monkeypatch, windows=2)
     try:
         shuffler = Recorder(world)
         own: dict[str, Any] = {"pass_secret": "0a" * 48, "invitation": world.invitation()}
@@ -409,7 +394,7 @@ def test_a_window_in_which_the_issuer_was_away_is_no_answer(
             asked(issuer=_card_alone(world, WINDOW + 1))
         world.go_to((WINDOW + 2) * HOUR + 305.0)
         world.open_window(WINDOW + 2)
-        assert (_state(world), _state(world, WINDOW + 1)) == ("marks", DRAWN)
+        assert (state_of_me(world), state_of_me(world, WINDOW + 1)) == ("marks", DRAWN)
         said = ""
         try:
             asked(issuer=world.address)
@@ -471,29 +456,11 @@ class Between:
     """An issuer that does something else before it hands out a card, as a slow one lets happen."""
 
     def __init__(self, world: IssuingWorld, before_a_card: Callable[[], None]) -> None:
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                body = self.rfile.read(int(self.headers.get("content-length", 0)))
-                named = self.headers.get("authorization", "")
-                if self.command == "GET":
-                    before_a_card()
-                answer = httpx.request(
-                    self.command,
-                    world.address + self.path,
-                    content=body,
-                    headers={"authorization": named} if named else {},
-                )
-                self.send_response(answer.status_code)
-                self.send_header("content-length", str(len(answer.content)))
-                self.end_headers()
-                self.wfile.write(answer.content)
+        def before(asked: http.server.BaseHTTPRequestHandler) -> None:
+            if asked.command == "GET":
+                before_a_card()
 
-            do_POST = do_GET  # noqa: N815
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self.address = _serving(world, Handler)
+        self.address = _serving(world, hands_on(world.address, before))
 
 
 @pytest.mark.parametrize("answer", [202, 503])
@@ -526,7 +493,7 @@ def test_files_exchanged_before_a_shuffler_that_fails(world: IssuingWorld) -> No
     asked: Callable[..., Any] = partial(take_part, shuffler=shuffler.address, issuer=world.address)
     with pytest.raises(ServiceError):
         asked(world.task, 1, **own)
-    assert _state(world) == FINAL
+    assert state_of_me(world) == FINAL
     world.go_to(world.now + HOUR - 300)
     world.open_window(WINDOW + 1)
     exchanged = {"pass_secret": own["invitation"], "invitation": own["pass_secret"]}
@@ -638,18 +605,18 @@ def test_an_answer_of_any_shape_is_refused_in_words(world: IssuingWorld) -> None
         for shape[0] in SHAPES:
             with pytest.raises(SmoothdpError):
                 take_part(world.task, 1, shuffler="http://127.0.0.1:9", issuer=address, **own)
-        assert _state(world) is None
+        assert state_of_me(world) is None
         with pytest.raises(SmoothdpError):
             take_part(world.task, 1, shuffler=address, issuer=world.address, **own)
         for shape[0] in SHAPES[::4]:
             with pytest.raises(SmoothdpError):
                 take_part(world.task, 1, shuffler=address, issuer=world.address, **own)
-        assert _state(world) == FINAL
+        assert state_of_me(world) == FINAL
         listening.shutdown(socket.SHUT_RDWR)
     shuffler = Recorder(world)
     part = take_part(world.task, 0, shuffler=shuffler.address, issuer=world.address, **own)
     assert part.begun
-    assert _state(world) == SENT
+    assert state_of_me(world) == SENT
 
 
 STORM = """
