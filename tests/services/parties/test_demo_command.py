@@ -24,13 +24,13 @@ def in_threads(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("column", "options", "rows"),
     [
-        ("bit", [], {"sum": "13"}),
-        pytest.param("x", ["--above", "4"], {"sum": "26"}, marks=pytest.mark.slow),
+        ("bit", [], {"sum": "20"}),
+        pytest.param("x", ["--above", "4"], {"sum": "40"}, marks=pytest.mark.slow),
         ("x", ["--bounds", "2", "8"], {"mean": "5"}),
         pytest.param(
             "name",
             ["--domain", "names.txt"],
-            {"a": "26", "b": "13"},
+            {"a": "40", "b": "20"},
             marks=pytest.mark.slow,
         ),
     ],
@@ -43,14 +43,14 @@ def test_the_demo_command_shows_the_truth_beside_the_estimate(
     rows: dict[str, str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("t.csv").write_text("x,bit,name\n" + "1,0,a\n5,1,b\n9,0,a\n" * 13)
+    Path("t.csv").write_text("x,bit,name\n" + "1,0,a\n5,1,b\n9,0,a\n" * 20)
     Path("names.txt").write_text("a\nb\nc\n")
     arguments = ["demo", "t.csv", "--column", column, *options, "--epsilon", "2"]
     result = CliRunner().invoke(serve, arguments)
     assert result.exit_code == 0, result.output
     document = json.loads(result.stdout)
     shown = {words[0]: words for line in result.stderr.splitlines() if (words := line.split())}
-    assert document["users"] == 39
+    assert document["users"] == 60
     # Parties on one host void the assumption.
     assert "one host" in result.stderr
     assert "95% error" in result.stderr
