@@ -148,10 +148,15 @@ async function counted(rows, place) {
 /** The other windows in which an answer of a person is, or may be, with the services. */
 export const answeredIn = (place) => inStore((rows) => counted(rows, place));
 
-/** Whether this person has no row, and the report of another one has no answer. */
+/** Whether a row is the report of another name, and has no answer under this one either. */
+const isBorrowed = (row) => Boolean(row?.adopted) && row.state === FINAL;
+
+/** Whether this person has no row of its own, and the report of another one has no answer. */
 export const isWaiting = (place) =>
-  inStore(async (rows) =>
-    !(await request(rows.get(keyOf(place)))) && Boolean(await anothers(rows, place)));
+  inStore(async (rows) => {
+    const row = await request(rows.get(keyOf(place)));
+    return (!row || isBorrowed(row)) && Boolean(await anothers(rows, place));
+  });
 
 export const cardOf = async ({ taskId, window }) =>
   inStore(async (_, cards) => (await request(cards.get([taskId, window])))?.signed);
@@ -167,11 +172,12 @@ export const keep = (place, fresh, { adopt = false, most = 0 } = {}) =>
   inStore(async (rows, cards) => {
     const key = keyOf(place);
     const earlier = await request(rows.get(key));
-    if (earlier) return earlier;
+    // Who sent another one's report says now that it is another one's.
+    if (earlier && (adopt || !isBorrowed(earlier))) return earlier;
     const isFull = (await counted(rows, place)).length >= most;
     const counts = adopt && !isFull && (await anothers(rows, place));
     if (counts) {
-      await request(rows.put(counts, key));
+      await request(rows.put({ ...counts, adopted: true }, key));
       return counts;
     }
     if (!fresh) return undefined;

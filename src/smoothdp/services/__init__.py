@@ -31,7 +31,8 @@ from smoothdp.services.formats.party_files import make_keys, read_half, read_tas
 from smoothdp.services.formats.task import Task
 from smoothdp.services.issuer.issuer_party import IssuerParty, issue_invitations, require_hardened
 from smoothdp.services.operations.tls import Trust
-from smoothdp.services.shuffler.poll_routes import PUBLISHED, poll_link, poll_routes, publish
+from smoothdp.services.shuffler.poll_routes import poll_link, poll_routes
+from smoothdp.services.shuffler.published_results import PUBLISHED, publish
 from smoothdp.services.shuffler.shuffler_party import ShufflerParty, issue_passes
 from smoothdp.services.wire.calls import ServiceError, connect
 from smoothdp.services.wire.hybrid import PrivateKey, PublicKey

@@ -17,7 +17,7 @@ from smoothdp.services.formats.party_files import read_task
 from smoothdp.services.operations.health import Condition
 from smoothdp.services.operations.logs import Cause
 from smoothdp.services.operations.own_files import copied, rows_of_file, rows_of_party
-from smoothdp.services.shuffler.poll_routes import signed_results
+from smoothdp.services.shuffler.published_results import signed_results
 
 
 def ledger_condition(directory: Path, results: Path | None = None) -> Condition:

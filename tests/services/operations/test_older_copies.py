@@ -18,7 +18,7 @@ from smoothdp.services.analyzer.analyzer_party import AnalyzerParty
 from smoothdp.services.check import check_party
 from smoothdp.services.formats.result import SignedResult
 from smoothdp.services.issuer.issuer_party import IssuerParty, issue_invitations
-from smoothdp.services.shuffler.poll_routes import publish
+from smoothdp.services.shuffler.published_results import publish
 from smoothdp.services.shuffler.shuffler_party import ShufflerParty, issue_passes
 from smoothdp.services.store.revoked import REVOKED_FILE, Revoked, revoke
 from tests.services.storages import ONLY_SQLITE

@@ -21,7 +21,8 @@ from smoothdp.services.formats.batch import BatchHeader
 from smoothdp.services.formats.marks import MarksFile
 from smoothdp.services.formats.report import Report
 from smoothdp.services.formats.result import SignedResult
-from smoothdp.services.shuffler.poll_routes import poll_routes, publish
+from smoothdp.services.shuffler.poll_routes import poll_routes
+from smoothdp.services.shuffler.published_results import publish
 from smoothdp.services.wire.running import on_loopback
 from tests.services.page.test_browser import (
     FEW,

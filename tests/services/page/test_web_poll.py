@@ -29,9 +29,8 @@ from smoothdp.services.formats.task import Task
 from smoothdp.services.shuffler.poll_routes import (
     page_policy,
     poll_routes,
-    publish,
-    published_results,
 )
+from smoothdp.services.shuffler.published_results import PublishedResults, publish
 from smoothdp.services.wire.running import on_loopback
 from tests.services.worlds.small_tasks import (
     ANALYZER_SIGN,
@@ -129,9 +128,20 @@ def test_published_results_that_are_not_the_tasks_are_passed_by(tmp_path: Path) 
     for place, window in enumerate(windows):
         document = signed() if window is None else signed(window=window)
         (tmp_path / f"{100 + place}.json").write_bytes(document.encode())
-    found = published_results(tmp_path, task)
-    assert [one.document["window"] for one in found] == [9, 10]
-    assert published_results(tmp_path / "none", task) == []
+    shown = PublishedResults(tmp_path, task)
+
+    def windows_shown() -> list[int]:
+        return [json.loads(one["result"])["window"] for one in json.loads(shown.document())]
+
+    assert windows_shown() == windows_shown() == [9, 10]
+    # What is put there, in the place of another file, or taken away, is seen at the next look.
+    publish(tmp_path, signed(window=8))
+    (tmp_path / "9.json").write_bytes(signed(window=7).encode())
+    assert windows_shown() == [7, 8, 10]
+    publish(tmp_path, signed(window=8, state="REFUSED"))
+    (tmp_path / "10.json").unlink()
+    assert windows_shown() == [7]
+    assert PublishedResults(tmp_path / "none", task).document() == b"[]"
 
 
 def test_the_commands_of_the_guide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -235,7 +235,8 @@ class Client:
         for window, name in done:
             kept = self._outcomes.get(task.task_id, window, name)
             assert kept is not None
-            marks = own_marks(kept, signed=task.signed)
+            with self._outcomes.reading():
+                marks = own_marks(kept, signed=task.signed)
             self._outcomes.keep_marks(task.task_id, window, name, b"".join(marks))
         self._outcomes.forget_before(task.task_id, first_live)
         return len(done)
@@ -257,7 +258,8 @@ class Client:
                 got="none: the window is over here",
                 remedy="Take part in the present window",
             )
-        return SignedCard.decode(signed).card
+        with self._outcomes.reading():
+            return SignedCard.decode(signed).card
 
     def _end(self, window: int) -> None:
         self._outcomes.keep_end(self.task.task_id, window, self._name)

@@ -61,9 +61,21 @@ def in_words(path: Path) -> Iterator[None]:
     """Say of a file what is wrong with it, where SQLite alone knows."""
     try:
         yield
+    except UnicodeDecodeError as error:
+        # SQLite's words have a piece of the damaged page in them.
+        raise damaged(path) from error
     except (StorageFull, sqlite3.Error) as error:
-        raise InvalidData(
-            expected=f"to read and write the state of this user's clients in {path}",
-            got=f"{error}",
-            remedy=_REMEDY,
-        ) from error
+        raise _unusable(path, f"{error}") from error
+
+
+def damaged(path: Path) -> InvalidData:
+    """Return what is said of a file whose rows are not what was stored in them."""
+    return _unusable(path, "a damaged one")
+
+
+def _unusable(path: Path, why: str) -> InvalidData:
+    return InvalidData(
+        expected=f"to read and write the state of this user's clients in {path}",
+        got=why,
+        remedy=_REMEDY,
+    )

@@ -7,14 +7,16 @@ datum, what it was randomised to, or an ephemeral key.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from smoothdp.errors import InvalidData
-from smoothdp.services.client.client_storage import ClientStorage
+from smoothdp.services.client.client_storage import ClientStorage, damaged
 from smoothdp.services.client.user_folder import client_folder
+from smoothdp.services.formats.reading import DecodeError
 from smoothdp.services.store.migrations import Schema
 from smoothdp.services.store.storage import Row
 
@@ -161,7 +163,18 @@ class OutcomeStore:
         rows = self._storage.read(
             "SELECT task_id, window_seconds, grace_seconds, signed FROM task ORDER BY task_id"
         )
-        return [KnownTask(bytes(row[0]), int(row[1]), int(row[2]), bool(row[3])) for row in rows]
+        with self.reading():
+            return [KnownTask(_blob(r[0]), int(r[1]), int(r[2]), bool(r[3])) for r in rows]
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Say in words that what was stored is not what was read: a disk, or a person, did that."""
+        try:
+            yield
+        except InvalidData:
+            raise
+        except (DecodeError, TypeError, ValueError) as error:
+            raise damaged(self._storage.path) from error
 
     def card(self, task_id: bytes, window: int) -> bytes | None:
         """Return the signed card of a window that was stored, or None."""
@@ -169,7 +182,8 @@ class OutcomeStore:
             "SELECT signed FROM card WHERE task_id = ? AND window = ? AND signed IS NOT NULL",
             (task_id, window),
         )
-        return bytes(rows[0][0]) if rows else None
+        with self.reading():
+            return _blob(rows[0][0]) if rows else None
 
     def keep_card(self, task_id: bytes, window: int, *, digest: bytes, signed: bytes) -> None:
         """Keep the card of a window, of which there is one for ever.
@@ -208,8 +222,9 @@ class OutcomeStore:
         )
         if not rows:
             return None
-        digest, slots, seed, report, marks = (bytes(value or b"") for value in rows[0][:-1])
-        return Kept(digest, slots, seed, report, marks, str(rows[0][-1]))
+        with self.reading():
+            digest, slots, seed, report, marks = (_blob(value or b"") for value in rows[0][:-1])
+            return Kept(digest, slots, seed, report, marks, str(rows[0][-1]))
 
     def keep(
         self,
@@ -353,6 +368,13 @@ def counted(
         (task_id, name, *_COUNTED),
     )
     return [int(window) for (window,) in rows]
+
+
+def _blob(value: object) -> bytes:
+    """Return bytes that were stored; in a damaged file there may be a number in their place."""
+    if not isinstance(value, bytes):
+        raise TypeError("no bytes")
+    return value
 
 
 def _sync(folder: Path) -> None:

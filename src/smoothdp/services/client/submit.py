@@ -45,7 +45,10 @@ _EXCHANGED_LATE = (
 _SHUFFLER = {
     401: "Ask who runs the shuffler for a pass of this task",
     403: "The shuffler does not take the tokens: tell who runs the analyser and the shuffler",
-    404: "This shuffler has another card for the window, or serves another task",
+    404: (
+        "This shuffler has another card for the window, or serves another task. If the address is "
+        "the issuer's, it has seen your pass now: ask who runs the shuffler for another one"
+    ),
     409: (
         "Another report came with this pass in this window, or this report with another pass. "
         f"Give the pass of before, or: {_NEXT}"

@@ -25,7 +25,8 @@ from smoothdp.services.issuer.issuer import Account
 from smoothdp.services.issuer.issuer_party import IssuerParty, issue_invitations
 from smoothdp.services.operations.clock_guard import ClockGuard
 from smoothdp.services.shuffler.ingest import OpenedReport, Taken
-from smoothdp.services.shuffler.poll_routes import PUBLISHED, poll_link, poll_routes, publish
+from smoothdp.services.shuffler.poll_routes import poll_link, poll_routes
+from smoothdp.services.shuffler.published_results import PUBLISHED, publish
 from smoothdp.services.shuffler.shuffler_party import ShufflerParty, issue_passes
 from smoothdp.services.tokens.token import SEED_BYTES
 from smoothdp.services.wire.running import free_port, on_loopback

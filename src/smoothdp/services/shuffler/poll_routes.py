@@ -8,8 +8,6 @@ any host but this one and the issuer of the task.
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -19,15 +17,10 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from smoothdp.errors import InvalidParameter
-from smoothdp.services.formats.reading import DecodeError
-from smoothdp.services.formats.result import SignedResult
 from smoothdp.services.formats.task import Task
-
-PUBLISHED = "published"
-"""The folder of results that are shown, one file each, as the analyser signed them."""
+from smoothdp.services.shuffler.published_results import PUBLISHED, PublishedResults
 
 _TYPES = {"poll.js": "text/javascript", "poll.css": "text/css"}
-_MOST_RESULT_BYTES = 1 << 22
 
 
 def poll_routes(
@@ -62,7 +55,7 @@ def poll_routes(
             got=repr(question),
             remedy="Write the question that people see, such as Do you smoke?",
         )
-    _make(published)
+    shown = PublishedResults(published, task)
     name = task.task_id.hex()
     folder = files("smoothdp.services.shuffler") / "poll_page"
     page = (folder / "poll.html").read_bytes()
@@ -88,10 +81,8 @@ def poll_routes(
         return JSONResponse({"question": question, "one_host": one_host}, headers=headers)
 
     async def results(_: Request) -> Response:
-        signed = await asyncio.to_thread(published_results, published, task)
-        # What was signed of a window that was not released has no number to show.
-        signed = [one for one in signed if "state" not in one.document]
-        return JSONResponse([json.loads(one.encode()) for one in signed], headers=headers)
+        found = await asyncio.to_thread(shown.document)
+        return Response(found, media_type="application/json", headers=headers)
 
     return [
         Route(f"/poll/{name}", poll),
@@ -134,63 +125,6 @@ def _origin(url: str) -> str:
             remedy="Make the task with an issuer that a browser can reach",
         )
     return f"{parts.scheme}://{host}{port}"
-
-
-def published_results(folder: Path, task: Task) -> list[SignedResult]:
-    """Return the published results of a task, oldest window first; other files are passed by.
-
-    Only what the task's analyser signed is a result.
-    """
-    return signed_results(folder.glob("*.json"), task)
-
-
-def signed_results(paths: Iterable[Path], task: Task) -> list[SignedResult]:
-    """Return what the task's analyser signed among files, oldest window first."""
-    found: list[tuple[int, SignedResult]] = []
-    for path in paths:
-        try:
-            if not path.is_file() or path.stat().st_size > _MOST_RESULT_BYTES:
-                continue
-            signed = SignedResult.decode(path.read_bytes())
-            document = signed.document
-        except (OSError, ValueError, DecodeError):
-            continue
-        window = document.get("window")
-        if document.get("task_id") != task.task_id.hex() or type(window) is not int:
-            continue
-        if signed.verify(task.analyzer_key):
-            found.append((window, signed))
-    return [signed for _, signed in sorted(found, key=lambda one: one[0])]
-
-
-def _make(folder: Path) -> None:
-    """Make a folder that only its owner reads, unless there is one."""
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise InvalidParameter(
-            expected=f"a folder for results at {folder}",
-            got=f"{error.strerror}",
-            remedy="Make that folder, where the shuffler may write",
-        ) from None
-
-
-def publish(folder: Path, result: SignedResult) -> Path:
-    """Write a released result where the poll page shows it; return the file.
-
-    >>> import tempfile
-    >>> from smoothdp.services.formats.signing import SigningKey
-    >>> result = SignedResult.sign({"task_id": "00", "window": 7}, SigningKey.generate())
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     publish(Path(folder), result).name
-    '7.json'
-    """
-    _make(folder)
-    path = folder / f"{int(result.document['window'])}.json"
-    before = path.with_suffix(".new")
-    before.write_bytes(result.encode())
-    before.replace(path)
-    return path
 
 
 def poll_link(url: str, task: Task, pass_secret: str) -> str:

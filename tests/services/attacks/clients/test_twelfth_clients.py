@@ -21,14 +21,15 @@ from smoothdp.services.formats.report import seal_report
 from smoothdp.services.formats.result import SignedResult
 from smoothdp.services.issuer.issuer_web import issuer_app
 from smoothdp.services.shuffler.ingest import Taken
-from smoothdp.services.shuffler.poll_routes import poll_routes, publish
+from smoothdp.services.shuffler.poll_routes import poll_routes
+from smoothdp.services.shuffler.published_results import publish
 from smoothdp.services.wire.calls import ServiceError
 from smoothdp.services.wire.running import on_loopback
 from tests.services.page.page_person import without_issuer
 from tests.services.page.page_program import needs_node
 from tests.services.worlds.issuing_world import HOUR, WINDOW, IssuingWorld, Recorder
 from tests.services.worlds.party_world import PartyWorld
-from tests.services.worlds.quick_clients import hasten
+from tests.services.worlds.quick_clients import hasty_world
 from tests.services.worlds.small_tasks import ANALYZER_SIGN
 from tests.services.worlds.whole_world import weak_task
 
@@ -43,18 +44,9 @@ SMALL_ORDER = [
 ]
 
 
-def _world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **task: Any) -> IssuingWorld:
-    """Return an issuer whose time is the clock of the device too; nothing there is asked twice."""
-    made = IssuingWorld(tmp_path, **task)
-    made.open_window()
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    hasten(monkeypatch, lambda: made.now)
-    return made
-
-
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[IssuingWorld]:
-    made = _world(tmp_path, monkeypatch)
+    made = hasty_world(tmp_path, monkeypatch)
     yield made
     made.close()
 
@@ -71,7 +63,7 @@ def test_who_exchanges_the_files_is_not_told_that_an_issuer_saw_what_it_was_neve
     A late report waits, and what keeps the present one back comes before any token request: the
     pass was shown to nobody but the shuffler, and is as good as before.
     """
-    world = _world(tmp_path, monkeypatch, windows=1 if why == "spent" else 20)
+    world = hasty_world(tmp_path, monkeypatch, windows=1 if why == "spent" else 20)
     try:
         shuffler = Recorder(world, [503, 401])
         own = {"pass_secret": "0a" * 48, "invitation": world.invitation()}

@@ -31,7 +31,8 @@ from smoothdp.services.formats.design.values import DUMMY, INVALID
 from smoothdp.services.formats.result import SignedResult
 from smoothdp.services.formats.slots import seal_slots
 from smoothdp.services.formats.task import Task
-from smoothdp.services.shuffler.poll_routes import poll_routes, publish
+from smoothdp.services.shuffler.poll_routes import poll_routes
+from smoothdp.services.shuffler.published_results import publish
 from tests.services.worlds.party_world import HOUR, WINDOW, PartyWorld
 from tests.services.worlds.small_tasks import small_task
 
