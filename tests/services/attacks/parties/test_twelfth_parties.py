@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import os
+import resource
+import secrets
 import shutil
 import signal
 import sqlite3
+import time
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
+from smoothdp.errors import InvalidData
 from smoothdp.services.formats.slots import SLOT_BYTES, open_slot
 from smoothdp.services.store.erasable_keys import ErasableKeys
 from smoothdp.services.store.overwritten_log import log_of
+from smoothdp.services.store.storage import SqliteStorage
 from smoothdp.services.wire.hybrid import PrivateKey
 from tests.services.storages import ONLY_SQLITE
 from tests.services.worlds.kept_pages import KEEPS_PAGES, pages_of
 from tests.services.worlds.party_world import PartyWorld
 
 USERS = 14
+SCHEMA = "CREATE TABLE IF NOT EXISTS box (item BLOB);"
+OTHERS = "CREATE TABLE IF NOT EXISTS other (item BLOB);"
 
 
 def data_key(keys: ErasableKeys) -> bytes:
@@ -65,8 +73,6 @@ def test_no_answer_is_read_from_the_disk_that_a_party_was_moved_from(
     # The thief: blocks of the old disk, files of now, and the recording.
     left = given_back()
     if key in left:
-        from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
-
         head, rest = sealed[:32], sealed[32:]
         inner = PrivateKey.from_bytes(ChaCha20Poly1305(key).decrypt(rest[:12], rest[12:], head))
         assert open_slot(recorded, card, inner) in (0, 1)
@@ -115,3 +121,70 @@ def test_keys_are_erased_wherever_the_program_stands(
     given_back = key in read()
     # It says that the key is gone, or it is.
     assert (done, kept, given_back) in {(True, False, False), (False, True, False)}
+
+
+def killed_with(path: Path, count: int) -> list[bytes]:
+    """Leave a log in which so many items were stored and deleted, each on its own."""
+    items = [secrets.token_bytes(48) for _ in range(count)]
+    child = os.fork()
+    if not child:
+        storage = SqliteStorage(path, SCHEMA)
+        for item in items:
+            with storage.transaction() as change:
+                change.change("INSERT INTO box VALUES (?)", (item,))
+            with storage.transaction() as change:
+                change.change("DELETE FROM box")
+        os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(child, 0)
+    return items
+
+
+@KEEPS_PAGES
+def test_a_log_that_cannot_be_overwritten_is_not_removed(tmp_path: Path) -> None:
+    """A program that may write no such long files starts on the log of one that might."""
+    path = tmp_path / "box.sqlite"
+    items = killed_with(path, 100)
+    read = pages_of(log_of(path))
+    child = os.fork()
+    if not child:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+        with suppress(InvalidData):
+            SqliteStorage(path, SCHEMA).close()
+        os._exit(0)
+    os.waitpid(child, 0)
+    blocks = read()
+    assert log_of(path).exists() or not [item for item in items if item in blocks]
+
+
+@KEEPS_PAGES
+def test_a_long_log_is_overwritten_whoever_writes_meanwhile(tmp_path: Path) -> None:
+    """Three others commit without a pause, and begin a log of 1,000 pages anew as SQLite does."""
+    path = tmp_path / "box.sqlite"
+    until, children = time.monotonic() + 2, []
+    for _ in range(3):
+        child = os.fork()
+        if not child:
+            try:
+                other = SqliteStorage(path, SCHEMA + OTHERS)
+                while time.monotonic() < until:
+                    with other.transaction() as change:
+                        change.change("INSERT INTO other VALUES (?)", (b"other",))
+            finally:
+                os._exit(0)
+        children.append(child)
+    storage = SqliteStorage(path, SCHEMA)
+    items = [(secrets.token_bytes(48),) for _ in range(100_000)]
+    with storage.transaction() as change:
+        change.change_many("INSERT INTO box VALUES (?)", items)
+    read = pages_of(log_of(path))
+    with storage.transaction() as change:
+        change.change("DELETE FROM box")
+    storage.forget()
+    left = read()
+    assert len(left) > 4_000_000
+    assert not [item for (item,) in items[::1000] if item in left]
+    for child in children:
+        os.waitpid(child, 0)
+    assert storage.forget()
+    storage.close()
