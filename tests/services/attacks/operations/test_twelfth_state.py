@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
+import os
+import secrets
+import socket
 import sqlite3
-from contextlib import closing
+import subprocess
+import time
+from contextlib import closing, suppress
 from pathlib import Path
 
 import httpx
 import pytest
+from click.testing import CliRunner
 
+from smoothdp.cli.serving.serve import serve
+from smoothdp.cli.serving.task import task as task_command
 from smoothdp.errors import InvalidData
+from smoothdp.services.formats.party_files import read_task
 from smoothdp.services.operations.every import do_all
 from smoothdp.services.shuffler.sealing import seal_due
 from smoothdp.services.shuffler.shuffler_party import ShufflerParty
+from smoothdp.services.store.erasable_keys import ErasableKeys
+from smoothdp.services.store.overwritten_log import log_of
 from smoothdp.services.store.revoked import Revoked
+from smoothdp.services.store.storage import SqliteStorage
+from tests.services.operations.served import serving
 from tests.services.storages import ONLY_SQLITE
+from tests.services.worlds.directories import party_directories
 from tests.services.worlds.whole_world import HOUR, WINDOW, WholeWorld
 
 
@@ -89,3 +103,120 @@ def test_no_batch_leaves_before_it_is_noted_beside_the_keys_that_its_window_is_o
     batches = world.shuffler.storage.read("SELECT users FROM batch")
     world.close()
     assert not seen or not batches, "a second batch of a window that was handed over"
+
+
+def _in_child(do: object) -> int:
+    """Call something in a process of its own; return its status."""
+    child = os.fork()
+    if not child:
+        try:
+            do()  # type: ignore[operator]
+        except BaseException:
+            os._exit(1)
+        os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def _no_file_longer_than(size: int) -> None:
+    """Let the disk be full: a file that passes this length is written up to it, and no further."""
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+
+
+@ONLY_SQLITE
+def test_a_log_that_could_not_be_overwritten_is_not_removed(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+) -> None:
+    """The threat model: "SQLite's log is overwritten before it is cut off or removed"; the proof:
+    "not before that is on the disk is it cut [...]. The last to close a file, whose log SQLite then
+    removes, overwrites it first."
+
+    The disk has room for one page more when a key is stored: the page with all keys that live is in
+    the log but for its end, and no commit follows it. Then the service is stopped. The fill has
+    no room either, nothing of it is brought to the disk, and the log is removed: on an ext4 of one
+    free block 29 of 30 keys were in the bytes of the disk after all of them had been erased.
+    """
+    keys = ErasableKeys(tmp_path / "inner.sqlite")
+    for window in range(30):
+        keys.seal(window.to_bytes(4, "big"), b"key")
+    assert keys.erase([])
+    log = log_of(keys.path)
+    assert log.stat().st_size == 0
+    keys.close()
+
+    def stops_while_full() -> None:
+        keys = ErasableKeys(tmp_path / "inner.sqlite")
+        _no_file_longer_than(4096)
+        with pytest.raises(Exception, match="full|disk"):
+            keys.seal(b"next", b"key")
+        rows = keys._storage.read("SELECT secret FROM data_key")
+        in_log = [secret for (secret,) in rows if bytes(secret) in log.read_bytes()]
+        assert len(in_log) > 20
+        keys.close()
+
+    assert _in_child(stops_while_full) == 0
+    assert log.exists(), "removed, though it could not be overwritten"
+
+
+@pytest.mark.slow
+@ONLY_SQLITE
+def test_who_reads_slowly_keeps_no_service_from_stopping(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+) -> None:
+    """The guide: "A service may be stopped at any moment".
+
+    A stranger fetches marks and does not read them. The service that is told to stop listens no
+    more, and does not end before the stranger's time is over: a minute, and a second for each 64
+    kB, which is hours for the largest batch.
+    """
+    written = party_directories(tmp_path / "t")
+    with serving("shuffler", written.shuffler, "--analyzer", "http://127.0.0.1:1") as party:
+        task = read_task(written.shuffler)
+        with closing(sqlite3.connect(written.shuffler / "shuffler.sqlite")) as file:
+            file.execute("INSERT INTO marks VALUES (?, ?, ?)", (task.task_id, 7, bytes(1 << 23)))
+            file.commit()
+        with socket.create_connection(("127.0.0.1", party.port)) as reader:
+            asked = f"GET /v2/tasks/{task.task_id.hex()}/marks/7 HTTP/1.1\r\nhost: x\r\n\r\n"
+            reader.sendall(asked.encode())
+            time.sleep(1.0)
+            party.process.terminate()
+            try:
+                party.process.wait(timeout=15)
+            except subprocess.TimeoutExpired:
+                party.process.kill()
+                raise
+
+
+@pytest.mark.parametrize("address", ["http://[::1", "https://a:b", "https://h:99999999"])
+def test_an_address_of_the_issuer_that_is_none_is_refused_in_words(
+    tmp_path: Path, address: str
+) -> None:
+    """A traceback, or a task whose issuer no client can ever ask."""
+    done = CliRunner().invoke(
+        task_command,
+        f"create {tmp_path / 'task'} --protocol boolean-sum --epsilon 1 --delta 1e-6 "
+        f"--min-batch 300 --one-host --origin a.example --issuer-url {address}".split(),
+    )
+    assert done.exit_code != 0
+    assert "Traceback" not in done.output
+    assert isinstance(done.exception, SystemExit), repr(done.exception)
+
+
+@pytest.mark.parametrize(
+    "address", ["postgresql://u:SEC%RET@host/db", "postgresql://u:SECRET@[::1/db"]
+)
+def test_a_password_in_an_address_that_is_none_is_not_repeated(
+    tmp_path: Path, address: str
+) -> None:
+    """A password with a sign that an address wants written otherwise is printed with it."""
+    pytest.importorskip("psycopg")
+    shuffler = party_directories(tmp_path / "t").shuffler
+    for file in shuffler.glob("*.sqlite*"):
+        file.unlink()
+    (shuffler / "storage").write_text(address)
+    done = CliRunner().invoke(serve, ["check", str(shuffler)])
+    assert "WRONG" in done.output
+    assert "SEC" not in done.output
