@@ -149,7 +149,7 @@ def test_a_log_that_could_not_be_overwritten_is_not_removed(
     def stops_while_full() -> None:
         keys = ErasableKeys(tmp_path / "inner.sqlite")
         _no_file_longer_than(4096)
-        with pytest.raises(Exception, match="full|disk"):
+        with pytest.raises(Exception, match=r"full|disk"):
             keys.seal(b"next", b"key")
         rows = keys._storage.read("SELECT secret FROM data_key")
         in_log = [secret for (secret,) in rows if bytes(secret) in log.read_bytes()]
@@ -220,3 +220,84 @@ def test_a_password_in_an_address_that_is_none_is_not_repeated(
     done = CliRunner().invoke(serve, ["check", str(shuffler)])
     assert "WRONG" in done.output
     assert "SEC" not in done.output
+
+
+@ONLY_SQLITE
+def test_disks_that_are_full_at_any_length_lose_nothing_of_what_was_committed(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+) -> None:
+    """Files end at another length in each life, in the log, in the fill or in the file itself;
+    every second life is killed."""
+    path, told = tmp_path / "box.sqlite", tmp_path / "told"
+    schema = "CREATE TABLE IF NOT EXISTS box (n INTEGER PRIMARY KEY, item BLOB);"
+    SqliteStorage(path, schema).close()
+    kept: set[int] = set()
+
+    def live(life: int) -> None:
+        with told.open("w", buffering=1) as say:
+            storage = SqliteStorage(path, schema)
+            _no_file_longer_than(path.stat().st_size + 1000 * secrets.randbelow(60))
+            for number in range(life * 100, life * 100 + 12):
+                with suppress(Exception):
+                    with storage.transaction() as change:
+                        item = secrets.token_bytes(secrets.choice([10, 3000, 9000]))
+                        change.change("INSERT INTO box VALUES (?, ?)", (number, item))
+                    say.write(f"{number}\n")
+                with suppress(Exception):
+                    if number % 3 == 0:
+                        with storage.transaction() as change:
+                            change.change("DELETE FROM box WHERE n = ?", (number - 2,))
+                        say.write(f"-{number - 2}\n")
+                with suppress(Exception):
+                    if number % 4 == 0:
+                        storage.forget()
+            if life % 2:
+                os.kill(os.getpid(), 9)
+            storage.close()
+
+    for life in range(1, 26):
+        _in_child(lambda life=life: live(life))
+        for line in told.read_text().split():
+            kept = kept - {-int(line)} if line.startswith("-") else kept | {int(line)}
+    storage = SqliteStorage(path, schema)
+    assert storage.read("PRAGMA integrity_check") == [("ok",)]
+    assert {number for (number,) in storage.read("SELECT n FROM box")} == kept
+    assert len(kept) > 50
+    storage.close()
+
+
+@ONLY_SQLITE
+def test_a_secret_is_overwritten_though_others_commit_all_the_time(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+) -> None:
+    """Where others never leave time to cut the log off, what was in it before goes all the same."""
+    path, schema = tmp_path / "box.sqlite", "CREATE TABLE IF NOT EXISTS box (item BLOB);"
+    ours, secret = SqliteStorage(path, schema), secrets.token_bytes(32)
+    with ours.transaction() as change:
+        change.change_many("INSERT INTO box VALUES (?)", [(bytes(4000),) for _ in range(1000)])
+        change.change("INSERT INTO box VALUES (?)", (secret,))
+    with ours.transaction() as change:
+        change.change("DELETE FROM box WHERE item = ?", (secret,))
+    child = os.fork()
+    if not child:
+        other = SqliteStorage(path, schema)
+        for _ in range(100_000):
+            with other.transaction() as change:
+                change.change("INSERT INTO box VALUES (?)", (secrets.token_bytes(30),))
+            time.sleep(0.002)
+        os._exit(0)
+    try:
+        time.sleep(0.3)
+        tries = 0
+        while secret in log_of(path).read_bytes():
+            ours.forget()
+            tries += 1
+            assert tries < 10
+        assert tries
+    finally:
+        os.kill(child, 9)
+        os.waitpid(child, 0)
+    assert secret not in path.read_bytes()
+    ours.close()
