@@ -229,11 +229,13 @@ export const keepEnd = (place) => change(place, DRAWN, { state: ENDED });
 /**
  * Keep that the shuffler has the report, under whatever names it is here.
  *
- * The time may have passed on the way: then marks are in its place, and get the shuffler's word.
+ * The time may have passed on the way: then marks are in its place, and get the shuffler's word. Or
+ * the person has said in another tab that it was another one's, and has an own one since.
  */
-export const keepSent = (place) =>
+export const keepSent = (place, sent) =>
   inStore(async (rows) => {
-    const own = (await request(rows.get(keyOf(place)))) ?? {};
+    const found = (await request(rows.get(keyOf(place)))) ?? {};
+    const own = found.report && sent && !same(found.report, sent) ? { report: sent } : found;
     const [what, state] = own.report ? ["report", SENT] : ["marks", ANSWERED];
     for (const [key, row] of await ofWindow(rows, place)) {
       if (isUnanswered(row) && own[what] && row[what] && same(row[what], own[what])) {

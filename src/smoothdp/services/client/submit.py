@@ -42,13 +42,14 @@ _EXCHANGED_LATE = (
     "another one"
 )
 """Files are exchanged more easily than the links of a page: at a retry the shuffler is first."""
+_MISTAKEN = (
+    ". If the address is one of the issuer's, it has seen your pass now: ask who runs the shuffler "
+    "for another one"
+)
 _SHUFFLER = {
     401: "Ask who runs the shuffler for a pass of this task",
     403: "The shuffler does not take the tokens: tell who runs the analyser and the shuffler",
-    404: (
-        "This shuffler has another card for the window, or serves another task. If the address is "
-        "the issuer's, it has seen your pass now: ask who runs the shuffler for another one"
-    ),
+    404: "This shuffler has another card for the window, or serves another task",
     409: (
         "Another report came with this pass in this window, or this report with another pass. "
         f"Give the pass of before, or: {_NEXT}"
@@ -250,7 +251,8 @@ def _hand_in(
         ),
         wanted=202,
         expected="the shuffler to take the report",
-        remedies=_SHUFFLER | {401: _SHUFFLER[401] + _EXCHANGED_LATE},
+        remedies=_SHUFFLER
+        | {401: _SHUFFLER[401] + _EXCHANGED_LATE, 404: _SHUFFLER[404] + _MISTAKEN},
         attempts=attempts,
         pause=pause,
     )

@@ -50,7 +50,7 @@ class ErasableKeys:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path = path.absolute()
         self._storage = SqliteStorage(path, _SCHEMA)
         with self._storage.transaction() as change:
             change.change(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
@@ -18,6 +19,7 @@ from urllib.parse import quote
 _HEADER_BYTES, _FRAME_HEADER_BYTES = 32, 24
 _NORMAL = 1
 _ROUNDS = 5
+_MOST_SECONDS = 1.0
 _READERS_MS = 50
 
 
@@ -53,7 +55,11 @@ def overwrite_log(writing: sqlite3.Connection, path: Path) -> bool:
         # while it goes on, or it would never pass the length at which SQLite does so itself.
         writing.execute(f"PRAGMA synchronous = {min(kept['synchronous'], _NORMAL)}")
         writing.execute("PRAGMA wal_autocheckpoint = 0")
-        for _ in range(_ROUNDS):
+        # Of a long log one round may be all: what was in it is gone then, if not cut off.
+        until = time.monotonic() + _MOST_SECONDS
+        for turn in range(_ROUNDS):
+            if turn and time.monotonic() > until:
+                return False
             others = _number(writing, "data_version")
             # After this the next that is written stands at the log's beginning.
             if _checkpoint(writing, "RESTART") is None:
@@ -93,12 +99,11 @@ def _filled(writing: sqlite3.Connection, path: Path) -> bool:
 
 def _cut(writing: sqlite3.Connection, path: Path, others: int) -> bool:
     """Cut the log off if nobody else has written since others was read."""
-    address = f"file:{quote(os.fsencode(path.absolute()))}?mode=ro"
-    with closing(sqlite3.connect(address, uri=True, isolation_level=None)) as reading:
+    with closing(opened_to_read(path)) as reading:
         # While somebody reads what is out of the log, it may be cut, but nothing be taken out:
         # a commit from here on keeps it from being cut.
         reading.execute("BEGIN")
-        reading.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        _read(reading)
         if _number(writing, "data_version") != others:
             return False
         patience = _number(writing, "busy_timeout")
@@ -107,6 +112,31 @@ def _cut(writing: sqlite3.Connection, path: Path, others: int) -> bool:
             return _checkpoint(writing, "TRUNCATE") == 0
         finally:
             writing.execute(f"PRAGMA busy_timeout = {patience}")
+
+
+def opened_to_read(path: Path, *, busy_seconds: float = 5.0) -> sqlite3.Connection:
+    """Return a connection that can read, and has: until it is closed nobody removes the log.
+
+    Raises:
+        sqlite3.Error: there is nothing to read.
+    """
+    reading = sqlite3.connect(
+        f"file:{quote(os.fsencode(path.absolute()))}?mode=ro",
+        uri=True,
+        timeout=busy_seconds,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+    try:
+        _read(reading)
+    except sqlite3.Error:
+        reading.close()
+        raise
+    return reading
+
+
+def _read(connection: sqlite3.Connection) -> None:
+    connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
 
 
 def _frames(connection: sqlite3.Connection, path: Path) -> int:

@@ -16,11 +16,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol
-from urllib.parse import quote
 
 from smoothdp.errors import InvalidData, SmoothdpError
 from smoothdp.services.store.migrations import Schema, migrate_sqlite
-from smoothdp.services.store.overwritten_log import overwrite_log
+from smoothdp.services.store.overwritten_log import opened_to_read, overwrite_log
 
 Row = tuple[Any, ...]
 
@@ -223,7 +222,8 @@ class SqliteStorage:
     def __init__(
         self, path: Path | str, schema: Schema | str, *, busy_seconds: float = 30.0
     ) -> None:
-        self.path = Path(path)
+        # Wherever the program goes later: SQLite stays with the file that it has opened.
+        self.path = Path(path).absolute()
         obstacle = make_private(self.path)
         if obstacle:
             raise InvalidData(
@@ -236,7 +236,8 @@ class SqliteStorage:
             self.path, timeout=busy_seconds, isolation_level=None, check_same_thread=False
         )
         # One that nobody closed is closed before it is garbage: Python 3.13 warns of others.
-        self._close = weakref.finalize(self, _close, self._connection, self.path)
+        opened = [self._connection]
+        self._close = weakref.finalize(self, _close, opened, self.path)
         try:
             for statement in (
                 "PRAGMA journal_mode=WAL",
@@ -246,14 +247,8 @@ class SqliteStorage:
             ):
                 self._connection.execute(statement)
             migrate_sqlite(self._connection, Schema.of(schema), str(self.path))
-            self._reading = sqlite3.connect(
-                f"file:{quote(os.fsencode(self.path.absolute()))}?mode=ro",
-                uri=True,
-                timeout=busy_seconds,
-                isolation_level=None,
-                check_same_thread=False,
-            )
-            weakref.finalize(self, self._reading.close)
+            self._reading = opened_to_read(self.path, busy_seconds=busy_seconds)
+            opened.append(self._reading)
             # Rows that are sorted would go to a file that nothing overwrites.
             self._reading.execute("PRAGMA temp_store=MEMORY")
         except InvalidData:
@@ -321,14 +316,18 @@ class SqliteStorage:
     def close(self) -> None:
         """Close the file."""
         with self._reading_lock, self._lock:
-            # The last one to close removes the log, which a reader cannot.
-            self._reading.close()
             self._close()
 
 
-def _close(connection: sqlite3.Connection, path: Path) -> None:
+def _close(opened: Sequence[sqlite3.Connection], path: Path) -> None:
+    """Close what writes and what reads; a log that could not be overwritten stays."""
+    writing, overwritten = opened[0], False
+    readers = list(opened[1:])
     with suppress(sqlite3.Error):
+        readers = readers or [opened_to_read(path)]
         # Who has it open after this one overwrites the log too: there is no need to wait.
-        connection.execute("PRAGMA busy_timeout = 1000")
-        overwrite_log(connection, path)
-    connection.close()
+        writing.execute("PRAGMA busy_timeout = 1000")
+        overwritten = overwrite_log(writing, path)
+    # The last one to close removes the log, which a reader cannot.
+    for connection in [*readers, writing] if overwritten else [writing, *readers]:
+        connection.close()

@@ -3930,16 +3930,20 @@
     return [...windows];
   }
   var answeredIn = (place) => inStore((rows) => counted(rows, place));
-  var isWaiting = (place) => inStore(async (rows) => !await request(rows.get(keyOf(place))) && Boolean(await anothers(rows, place)));
+  var isBorrowed = (row) => Boolean(row?.adopted) && row.state === FINAL;
+  var isWaiting = (place) => inStore(async (rows) => {
+    const row = await request(rows.get(keyOf(place)));
+    return (!row || isBorrowed(row)) && Boolean(await anothers(rows, place));
+  });
   var cardOf = async ({ taskId, window }) => inStore(async (_, cards) => (await request(cards.get([taskId, window])))?.signed);
   var keep = (place, fresh, { adopt = false, most = 0 } = {}) => inStore(async (rows, cards) => {
     const key = keyOf(place);
     const earlier = await request(rows.get(key));
-    if (earlier) return earlier;
+    if (earlier && (adopt || !isBorrowed(earlier))) return earlier;
     const isFull = (await counted(rows, place)).length >= most;
     const counts = adopt && !isFull && await anothers(rows, place);
     if (counts) {
-      await request(rows.put(counts, key));
+      await request(rows.put({ ...counts, adopted: true }, key));
       return counts;
     }
     if (!fresh) return void 0;
@@ -3970,8 +3974,9 @@
   });
   var keepReport = (place, report) => change(place, DRAWN, { state: FINAL, report });
   var keepEnd = (place) => change(place, DRAWN, { state: ENDED });
-  var keepSent = (place) => inStore(async (rows) => {
-    const own2 = await request(rows.get(keyOf(place))) ?? {};
+  var keepSent = (place, sent) => inStore(async (rows) => {
+    const found = await request(rows.get(keyOf(place))) ?? {};
+    const own2 = found.report && sent && !same(found.report, sent) ? { report: sent } : found;
     const [what, state] = own2.report ? ["report", SENT] : ["marks", ANSWERED];
     for (const [key, row] of await ofWindow(rows, place)) {
       if (isUnanswered(row) && own2[what] && row[what] && same(row[what], own2[what])) {
@@ -4192,7 +4197,7 @@
   async function sealedReport({ place }) {
     const { report } = await find(place) ?? {};
     if (!report) throw new Error(GONE);
-    return sealReport(report, await cardOf2(place));
+    return { report, body: await sealReport(report, await cardOf2(place)) };
   }
   async function settle({ task, taskId, seconds }) {
     const live = firstLive(task, seconds);
@@ -4435,11 +4440,13 @@
   async function handIn({ task, taskId, pass, place, sending }) {
     await keepPass(place, paidWindows(task));
     const words = { ...SHUFFLER, 401: SHUFFLER[401] + EXCHANGED_LATE };
+    let sent;
     await untilAnswered(202, words, sending, async () => {
-      const body = await sealedReport({ place });
+      const { report, body } = await sealedReport({ place });
+      sent = report;
       return [`/v2/reports/${taskId}/${place.window}`, posted(body, pass, "sealed-report")];
     });
-    await keepSent(place);
+    await keepSent(place, sent);
   }
   var posted = (body, secret, kind) => ({
     method: "POST",
