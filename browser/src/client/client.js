@@ -56,11 +56,11 @@ export const finish = (poll, row, answer) =>
     await outcomes.keepReport(poll.place, report);
   });
 
-/** The report, and the body that it is sealed in to the gateway key of its card: each time anew. */
+/** The report sealed to the gateway key of its card: under a fresh seal each time. */
 export async function sealedReport({ place }) {
   const { report } = (await outcomes.find(place)) ?? {};
   if (!report) throw new Error(GONE);
-  return { report, body: await sealReport(report, await cardOf(place)) };
+  return sealReport(report, await cardOf(place));
 }
 
 /** Put marks in the place of the reports of windows that are over, of all persons and polls. */

@@ -148,15 +148,10 @@ async function counted(rows, place) {
 /** The other windows in which an answer of a person is, or may be, with the services. */
 export const answeredIn = (place) => inStore((rows) => counted(rows, place));
 
-/** Whether a row is the report of another name, and has no answer under this one either. */
-const isBorrowed = (row) => Boolean(row?.adopted) && row.state === FINAL;
-
-/** Whether this person has no row of its own, and the report of another one has no answer. */
+/** Whether this person has no row, and the report of another one has no answer. */
 export const isWaiting = (place) =>
-  inStore(async (rows) => {
-    const row = await request(rows.get(keyOf(place)));
-    return (!row || isBorrowed(row)) && Boolean(await anothers(rows, place));
-  });
+  inStore(async (rows) =>
+    !(await request(rows.get(keyOf(place)))) && Boolean(await anothers(rows, place)));
 
 export const cardOf = async ({ taskId, window }) =>
   inStore(async (_, cards) => (await request(cards.get([taskId, window])))?.signed);
@@ -172,11 +167,11 @@ export const keep = (place, fresh, { adopt = false, most = 0 } = {}) =>
   inStore(async (rows, cards) => {
     const key = keyOf(place);
     const earlier = await request(rows.get(key));
-    // Who sent another one's report says now that it is another one's.
-    if (earlier && (adopt || !isBorrowed(earlier))) return earlier;
+    if (earlier) return earlier;
     const isFull = (await counted(rows, place)).length >= most;
     const counts = adopt && !isFull && (await anothers(rows, place));
     if (counts) {
+      // Of another name: the page says so.
       await request(rows.put({ ...counts, adopted: true }, key));
       return counts;
     }
@@ -229,13 +224,11 @@ export const keepEnd = (place) => change(place, DRAWN, { state: ENDED });
 /**
  * Keep that the shuffler has the report, under whatever names it is here.
  *
- * The time may have passed on the way: then marks are in its place, and get the shuffler's word. Or
- * the person has said in another tab that it was another one's, and has an own one since.
+ * The time may have passed on the way: then marks are in its place, and get the shuffler's word.
  */
-export const keepSent = (place, sent) =>
+export const keepSent = (place) =>
   inStore(async (rows) => {
-    const found = (await request(rows.get(keyOf(place)))) ?? {};
-    const own = found.report && sent && !same(found.report, sent) ? { report: sent } : found;
+    const own = (await request(rows.get(keyOf(place)))) ?? {};
     const [what, state] = own.report ? ["report", SENT] : ["marks", ANSWERED];
     for (const [key, row] of await ofWindow(rows, place)) {
       if (isUnanswered(row) && own[what] && row[what] && same(row[what], own[what])) {

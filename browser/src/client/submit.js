@@ -163,13 +163,11 @@ async function askWhatWasDestroyed(task, place, { fetcher }) {
 async function handIn({ task, taskId, pass, place, sending }) {
   await outcomes.keepPass(place, paidWindows(task));
   const words = { ...SHUFFLER, 401: SHUFFLER[401] + EXCHANGED_LATE };
-  let sent;
   await untilAnswered(202, words, sending, async () => {
-    const { report, body } = await client.sealedReport({ place });
-    sent = report;
+    const body = await client.sealedReport({ place });
     return [`/v2/reports/${taskId}/${place.window}`, posted(body, pass, "sealed-report")];
   });
-  await outcomes.keepSent(place, sent);
+  await outcomes.keepSent(place);
 }
 
 const posted = (body, secret, kind) => ({

@@ -110,13 +110,19 @@ async function tidy(poll) {
 
 const secrets = () => ({ pass: $("pass").value.trim(), invitation: $("invitation").value.trim() });
 
+/** Ask whether another person answers, until that is settled; whether it is asked. */
+async function askWhoAnswers(task, place) {
+  const waiting = !isSignedTask(task) && (await isWaiting(place));
+  $("another-row").hidden = !waiting;
+  if (!waiting) $("another").checked = false;
+  return waiting;
+}
+
 /** Say what is kept for this person, and ask whether another one answers where that matters; the row. */
 async function sayWhatIsKept({ task, taskId }) {
   const place = await placeOf({ task, taskId, window: windowNow(task), ...secrets() });
   const kept = await find(place);
-  const waiting = !isSignedTask(task) && (await isWaiting(place));
-  $("another-row").hidden = !waiting;
-  if (!waiting) $("another").checked = false;
+  const waiting = await askWhoAnswers(task, place);
   const same =
     "An answer was randomised here for this link already; sending again sends the same report.";
   const sent = "An answer was randomised here for this link already, and has arrived.";
@@ -124,8 +130,8 @@ async function sayWhatIsKept({ task, taskId }) {
   const nothing = isSignedTask(task) && !secrets().invitation
     ? "Nothing is sent before you press the button."
     : "Nothing has been sent yet.";
-  const fresh = waiting ? WAITING : nothing;
-  tell(kept ? said[kept.state] : fresh);
+  const borrowed = kept?.adopted && kept.state === FINAL;
+  tell(waiting || borrowed ? WAITING : kept ? said[kept.state] : nothing);
   return kept;
 }
 
@@ -178,8 +184,11 @@ async function send(poll) {
     const window = windowNow(poll.task);
     const who = { ...poll, ...secrets(), window };
     const anotherPerson = $("another").checked;
-    const again =
-      !isSignedTask(poll.task) && !anotherPerson && (await isWaiting(await placeOf(who)));
+    const place = await placeOf(who);
+    const kept = await find(place);
+    const again = kept
+      ? kept.adopted
+      : !isSignedTask(poll.task) && !anotherPerson && (await isWaiting(place));
     const before = await submit({ ...who, datum: datumOf(poll.task), anotherPerson });
     const whose = again ? "The answer that was randomised here before, with another link," :
       "Your randomised answer";
@@ -193,6 +202,9 @@ async function send(poll) {
   } catch (error) {
     tell(error.message, "problem");
     $("send").disabled = false;
+    // Who has pressed once has said who answers.
+    const place = await placeOf({ ...poll, ...secrets(), window: windowNow(poll.task) });
+    await askWhoAnswers(poll.task, place).catch(() => {});
   }
 }
 

@@ -43,7 +43,7 @@ def serve_options(port: int, *, storage: bool = True) -> Callable[[Any], Any]:
         click.option("--host", default="127.0.0.1", show_default=True),
         click.option(
             "--work-seconds",
-            type=click.FloatRange(0.1, 86400),
+            type=click.FloatRange(0.1, 300),
             default=10.0,
             callback=refuse_nan,
             show_default=True,

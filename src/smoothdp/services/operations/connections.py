@@ -25,6 +25,8 @@ MOST_HEADER_BYTES = 1 << 16
 PIECE_BYTES = 1 << 16
 SHORT_BYTES = 1 << 14
 """An answer of so many is in the buffers of the system when it was handed over."""
+STOPPING_SECONDS = 10.0
+"""What is under way when a service stops may take so long."""
 MOST_OF_ADDRESS = 256
 """Connections of one address; of one network of 64 bits in IPv6, as one host has that many."""
 LEAST_DESCRIPTORS = 8192
@@ -71,6 +73,7 @@ class PartyProtocol(HttpToolsProtocol):
         self._in_headers = False
         self._answer_ends = 0.0
         self._is_long = False
+        self._stopping: asyncio.TimerHandle | None = None
         self.app = self._paced(self.app)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -88,6 +91,8 @@ class PartyProtocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection."""
         self._disarm()
+        if self._stopping is not None:
+            self._stopping.cancel()
         self.resume_writing()
         if self._address is not None:
             count = self.server_state.of_address
@@ -143,6 +148,13 @@ class PartyProtocol(HttpToolsProtocol):
             # A body that nobody wanted is not held; its rest is dropped until the deadline.
             self.cycle.body = bytearray()
             self._arm(until=self._answer_ends if self._is_long else 0.0)
+
+    def shutdown(self) -> None:
+        """End after the request that is under way, and soon: strangers keep no service running."""
+        super().shutdown()
+        if self._stopping is None:
+            words = "a connection was still open when the service stopped"
+            self._stopping = self.loop.call_later(STOPPING_SECONDS, self._abort, words)
 
     def pause_writing(self) -> None:
         """Give the other end time to read what was sent."""

@@ -63,7 +63,7 @@ class GatewayCards:
                 remedy="Start with the newest; if it was lost, with none, and let its windows go",
             )
         # Beside a file of keys that is new: all that is known now.
-        self._keys.note(*(self._over_name(window) for window in self._closed()))
+        self.note_over()
         # Of a program that was stopped between storing a card and noting it, too: it is shown.
         self._keys.note(*(self._signed_name(window) for window in self._collecting()))
 
@@ -120,6 +120,12 @@ class GatewayCards:
         self._reach("card: signature stored")
         self._note_signed(window)
         return signed
+
+    def note_over(self) -> None:
+        """Note beside the keys, which have no older copy, which windows are over."""
+        noted = self._keys.notes()
+        over = [self._over_name(window) for window in self._closed()]
+        self._keys.note(*(name for name in over if name not in noted))
 
     def _note_signed(self, window: int) -> None:
         """Note beside the keys, which have no older copy, that a signature to a card leaves."""

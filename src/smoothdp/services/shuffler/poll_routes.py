@@ -18,7 +18,7 @@ from starlette.routing import Route
 
 from smoothdp.errors import InvalidParameter
 from smoothdp.services.formats.task import Task
-from smoothdp.services.shuffler.published_results import PUBLISHED, PublishedResults
+from smoothdp.services.shuffler.published_results import PublishedResults
 
 _TYPES = {"poll.js": "text/javascript", "poll.css": "text/css"}
 
@@ -31,7 +31,7 @@ def poll_routes(
     Args:
         task: what is collected; its issuer's address is where the page asks for card and tokens.
         question: what participants are asked, in their words.
-        published: folder of released results (`PUBLISHED` in the shuffler's directory); made,
+        published: folder of released results (``published`` in the shuffler's directory); made,
             for its owner alone, where it is not there.
         one_host: whether the page says that all services run on one computer.
 
@@ -45,7 +45,7 @@ def poll_routes(
     ...     analyzer_sign_key=SigningKey.generate().public, origin="analyzer.example",
     ...     shuffler_sign_key=SigningKey.generate().public, issuer=None, proof="none")
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     routes = poll_routes(task, "Tea?", Path(folder) / PUBLISHED)
+    ...     routes = poll_routes(task, "Tea?", Path(folder) / "published")
     >>> len(routes)
     4
     """

@@ -138,11 +138,16 @@ class ShufflerParty:
                     exchange_clocks(http(), clocks, token=token)
                 return putting(http(), token)(path, body)
 
+            def hand_over() -> None:
+                # Before anything leaves: an older copy of the database would make another batch.
+                self.shuffler.cards.note_over()
+                deliver_batches(self.shuffler, put)
+
             steps: tuple[Callable[[], object], ...] = (
                 self.revoked.remember,
                 lambda: exchange_clocks(http(), clocks, token=token),
                 lambda: seal_due(self.shuffler),
-                lambda: deliver_batches(self.shuffler, put),
+                hand_over,
                 lambda: self._bring_keys(http(), self._coming_windows()),
                 lambda: self._bring_keys(http(), self._late_windows()),
                 self.shuffler.forget_old,

@@ -129,7 +129,7 @@ def opened_to_read(path: Path, *, busy_seconds: float = 5.0) -> sqlite3.Connecti
     )
     try:
         _read(reading)
-    except sqlite3.Error:
+    except BaseException:
         reading.close()
         raise
     return reading

@@ -72,7 +72,7 @@ class Line:
             try:
                 connection = psycopg.connect(self.address, autocommit=True)
             except (psycopg.OperationalError, psycopg.ProgrammingError) as error:
-                raise not_connected(error) from None
+                raise not_connected(error, self.address) from None
             # A snapshot must be taken after a lock was waited for, so one for each statement: at
             # REPEATABLE READ no window could be closed that took reports meanwhile.
             connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from smoothdp.errors import InvalidData, MissingExtra, SmoothdpError
 from smoothdp.services.store.storage import Row, StorageLocked, StorageUnreachable
 
@@ -12,9 +14,11 @@ except ImportError:
     raise MissingExtra("storage in PostgreSQL", "postgres") from None
 
 
-def not_connected(error: Exception) -> StorageUnreachable:
-    """Return why there is no connection."""
+def not_connected(error: Exception, address: str = "") -> StorageUnreachable:
+    """Return why there is no connection; nothing of the password in an address."""
     refusal = _first_line(error)
+    if any(piece in refusal for piece in _secret_pieces(address)):
+        refusal = "an address that cannot be read: a sign in its password wants writing as %.."
     remedy = "Check the address, and that the server runs"
     if "password" in refusal or "authentication" in refusal:
         remedy = "Check the role, and its password in PGPASSWORD or ~/.pgpass"
@@ -23,6 +27,16 @@ def not_connected(error: Exception) -> StorageUnreachable:
     return StorageUnreachable(
         expected="an answer of the PostgreSQL server", got=refusal, remedy=remedy
     )
+
+
+def _secret_pieces(address: str) -> list[str]:
+    """Return what stands behind the user in an address, as libpq may cut it.
+
+    >>> _secret_pieces("postgresql://user:one%two@host/db"), _secret_pieces("postgresql://host/db")
+    (['one', 'two'], [])
+    """
+    named = address.partition("://")[2].rpartition("@")[0].partition(":")[2]
+    return [piece for piece in re.split(r"[:/@%?#&=\[\] ]", named) if len(piece) > 2]
 
 
 def not_prepared(error: psycopg.Error) -> SmoothdpError:

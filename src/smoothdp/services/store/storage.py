@@ -254,12 +254,15 @@ class SqliteStorage:
         except InvalidData:
             self._close()
             raise
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             self._close()
+            # A refusal that has a piece of a damaged page in it cannot be read.
+            sqlites = isinstance(error, sqlite3.Error)
+            words = str(error) if sqlites else "its tables are damaged"
             raise InvalidData(
                 expected="a file of this service",
-                got=f"{self.path}: {error}",
-                remedy=_remedy(self.path, str(error)),
+                got=f"{self.path}: {words}",
+                remedy=_remedy(self.path, words),
             ) from None
 
     @contextmanager
@@ -323,7 +326,7 @@ def _close(opened: Sequence[sqlite3.Connection], path: Path) -> None:
     """Close what writes and what reads; a log that could not be overwritten stays."""
     writing, overwritten = opened[0], False
     readers = list(opened[1:])
-    with suppress(sqlite3.Error):
+    with suppress(sqlite3.Error, UnicodeDecodeError):
         readers = readers or [opened_to_read(path)]
         # Who has it open after this one overwrites the log too: there is no need to wait.
         writing.execute("PRAGMA busy_timeout = 1000")

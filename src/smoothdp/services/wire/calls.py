@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from smoothdp.errors import InvalidParameter, SmoothdpError
+from smoothdp.services.formats.addresses import parts_of
 from smoothdp.services.operations.patience import whole_seconds
 from smoothdp.services.operations.tls import Trust
 from smoothdp.services.wire.deadline import deadline
@@ -185,14 +186,8 @@ def connect(url: str, *, trust: Trust | None = None) -> httpx.Client:
             got=shown_address(url),
             remedy="Give the address as text",
         )
-    try:
-        parts = urlsplit(url)
-        good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-        good = good and url.isascii() and url.isprintable() and not set(url) & set("?# ")
-        good = good and "@" not in parts.netloc
-    except ValueError:
-        good = False
-    if not good:
+    parts = parts_of(url)
+    if parts is None:
         raise InvalidParameter(
             expected="an address such as https://shuffler.example",
             got=shown_address(url),

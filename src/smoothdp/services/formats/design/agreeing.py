@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
+from smoothdp.errors import InvalidParameter
+from smoothdp.services.formats.addresses import parts_of
 from smoothdp.services.formats.design.task_request import create_task
 from smoothdp.services.formats.design.task_shape import TaskIssuer
 from smoothdp.services.formats.party_files import (
@@ -58,8 +59,14 @@ def agree_on_task(
     """
     issuer = None
     if "issuer" in halves:
-        name = urlsplit(issuer_url).hostname or issuer_url
-        issuer = TaskIssuer(name, issuer_url, halves["issuer"].sign_key)
+        parts = parts_of(issuer_url)
+        if parts is None:
+            raise InvalidParameter(
+                expected="the issuer's address, such as https://issuer.example",
+                got=repr(issuer_url[:80]),
+                remedy="Write the address with its scheme and host, and no more than a path",
+            )
+        issuer = TaskIssuer(str(parts.hostname), issuer_url, halves["issuer"].sign_key)
     task = create_task(
         protocol,
         **request,

@@ -3930,16 +3930,12 @@
     return [...windows];
   }
   var answeredIn = (place) => inStore((rows) => counted(rows, place));
-  var isBorrowed = (row) => Boolean(row?.adopted) && row.state === FINAL;
-  var isWaiting = (place) => inStore(async (rows) => {
-    const row = await request(rows.get(keyOf(place)));
-    return (!row || isBorrowed(row)) && Boolean(await anothers(rows, place));
-  });
+  var isWaiting = (place) => inStore(async (rows) => !await request(rows.get(keyOf(place))) && Boolean(await anothers(rows, place)));
   var cardOf = async ({ taskId, window }) => inStore(async (_, cards) => (await request(cards.get([taskId, window])))?.signed);
   var keep = (place, fresh, { adopt = false, most = 0 } = {}) => inStore(async (rows, cards) => {
     const key = keyOf(place);
     const earlier = await request(rows.get(key));
-    if (earlier && (adopt || !isBorrowed(earlier))) return earlier;
+    if (earlier) return earlier;
     const isFull = (await counted(rows, place)).length >= most;
     const counts = adopt && !isFull && await anothers(rows, place);
     if (counts) {
@@ -3974,9 +3970,8 @@
   });
   var keepReport = (place, report) => change(place, DRAWN, { state: FINAL, report });
   var keepEnd = (place) => change(place, DRAWN, { state: ENDED });
-  var keepSent = (place, sent) => inStore(async (rows) => {
-    const found = await request(rows.get(keyOf(place))) ?? {};
-    const own2 = found.report && sent && !same(found.report, sent) ? { report: sent } : found;
+  var keepSent = (place) => inStore(async (rows) => {
+    const own2 = await request(rows.get(keyOf(place))) ?? {};
     const [what, state] = own2.report ? ["report", SENT] : ["marks", ANSWERED];
     for (const [key, row] of await ofWindow(rows, place)) {
       if (isUnanswered(row) && own2[what] && row[what] && same(row[what], own2[what])) {
@@ -4197,7 +4192,7 @@
   async function sealedReport({ place }) {
     const { report } = await find(place) ?? {};
     if (!report) throw new Error(GONE);
-    return { report, body: await sealReport(report, await cardOf2(place)) };
+    return sealReport(report, await cardOf2(place));
   }
   async function settle({ task, taskId, seconds }) {
     const live = firstLive(task, seconds);
@@ -4440,13 +4435,11 @@
   async function handIn({ task, taskId, pass, place, sending }) {
     await keepPass(place, paidWindows(task));
     const words = { ...SHUFFLER, 401: SHUFFLER[401] + EXCHANGED_LATE };
-    let sent;
     await untilAnswered(202, words, sending, async () => {
-      const { report, body } = await sealedReport({ place });
-      sent = report;
+      const body = await sealedReport({ place });
       return [`/v2/reports/${taskId}/${place.window}`, posted(body, pass, "sealed-report")];
     });
-    await keepSent(place, sent);
+    await keepSent(place);
   }
   var posted = (body, secret, kind) => ({
     method: "POST",
@@ -4720,18 +4713,22 @@
     poll.live = live;
   }
   var secrets = () => ({ pass: $("pass").value.trim(), invitation: $("invitation").value.trim() });
-  async function sayWhatIsKept({ task, taskId }) {
-    const place = await placeOf({ task, taskId, window: windowNow(task), ...secrets() });
-    const kept = await find(place);
+  async function askWhoAnswers(task, place) {
     const waiting = !isSignedTask(task) && await isWaiting(place);
     $("another-row").hidden = !waiting;
     if (!waiting) $("another").checked = false;
+    return waiting;
+  }
+  async function sayWhatIsKept({ task, taskId }) {
+    const place = await placeOf({ task, taskId, window: windowNow(task), ...secrets() });
+    const kept = await find(place);
+    const waiting = await askWhoAnswers(task, place);
     const same2 = "An answer was randomised here for this link already; sending again sends the same report.";
     const sent = "An answer was randomised here for this link already, and has arrived.";
     const said = { ...OVER, [DRAWN]: same2, [FINAL]: same2, [SENT]: sent, ended: REFUSED };
     const nothing = isSignedTask(task) && !secrets().invitation ? "Nothing is sent before you press the button." : "Nothing has been sent yet.";
-    const fresh = waiting ? WAITING : nothing;
-    tell(kept ? said[kept.state] : fresh);
+    const borrowed = kept?.adopted && kept.state === FINAL;
+    tell(waiting || borrowed ? WAITING : kept ? said[kept.state] : nothing);
     return kept;
   }
   function showChoices(task) {
@@ -4775,7 +4772,9 @@
       const window = windowNow(poll.task);
       const who = { ...poll, ...secrets(), window };
       const anotherPerson = $("another").checked;
-      const again = !isSignedTask(poll.task) && !anotherPerson && await isWaiting(await placeOf(who));
+      const place = await placeOf(who);
+      const kept = await find(place);
+      const again = kept ? kept.adopted : !isSignedTask(poll.task) && !anotherPerson && await isWaiting(place);
       const before = await submit({ ...who, datum: datumOf(poll.task), anotherPerson });
       const whose = again ? "The answer that was randomised here before, with another link," : "Your randomised answer";
       const arrived = before ? "The answer that was randomised here before has arrived already: no other is sent." : `${whose} has arrived.`;
@@ -4785,6 +4784,9 @@
     } catch (error) {
       tell(error.message, "problem");
       $("send").disabled = false;
+      const place = await placeOf({ ...poll, ...secrets(), window: windowNow(poll.task) });
+      await askWhoAnswers(poll.task, place).catch(() => {
+      });
     }
   }
   async function look(poll) {
