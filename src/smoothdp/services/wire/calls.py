@@ -15,9 +15,9 @@ from urllib.parse import urlsplit
 import httpx
 
 from smoothdp.errors import InvalidParameter, SmoothdpError
-from smoothdp.services.formats.addresses import parts_of
 from smoothdp.services.operations.patience import whole_seconds
 from smoothdp.services.operations.tls import Trust
+from smoothdp.services.wire.addresses import parts_of
 from smoothdp.services.wire.deadline import deadline
 
 _SECONDS = 30.0

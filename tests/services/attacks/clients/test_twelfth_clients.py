@@ -133,7 +133,7 @@ def test_who_has_pressed_once_has_said_who_answers(tmp_path: Path) -> None:
         told.push(503, 503);
         await by("a", { attempts: 1 });
         await by("b", { attempts: 1 });
-        const { window } = given, who = await smoothdp.outcomes.nameOf("b".repeat(96));
+        const { window } = given, who = await smoothdp.outcomes.nameOf("b");
         const place = { taskId, window, who };
         const { adopted } = await smoothdp.outcomes.find(place);
         const waiting = await smoothdp.outcomes.isWaiting(place);

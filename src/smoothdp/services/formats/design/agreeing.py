@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from smoothdp.errors import InvalidParameter
-from smoothdp.services.formats.addresses import parts_of
 from smoothdp.services.formats.design.task_request import create_task
 from smoothdp.services.formats.design.task_shape import TaskIssuer
 from smoothdp.services.formats.party_files import (
@@ -22,6 +21,7 @@ from smoothdp.services.formats.party_files import (
 )
 from smoothdp.services.formats.signing import VerifyingKey
 from smoothdp.services.formats.task import Task
+from smoothdp.services.wire.addresses import parts_of
 from smoothdp.services.wire.key_files import SECRETS_FILE, TASK_FILE, all_or_none, write_new
 
 
