@@ -40,3 +40,14 @@ def state_of_me(world: IssuingWorld, window: int = WINDOW) -> str | None:
     row = store.get(world.task.task_id, window, "me")
     store.close()
     return None if row is None else row.state
+
+
+def submitting(world: IssuingWorld, shuffler: str) -> list[str]:
+    """Return the command that answers 1, with its files in the folder of a world."""
+    folder = world.folder
+    for name, text in (("p", "0a" * 48), ("i", world.invitation())):
+        (folder / name).write_text(text)
+    (folder / "task.json").write_bytes(world.task.encoded)
+    asked = ["submit", "1", "--task", f"{folder}/task.json", "--pass", f"{folder}/p"]
+    asked += ["--invitation", f"{folder}/i", "--shuffler", shuffler]
+    return [*asked, "--issuer", world.address]

@@ -28,7 +28,7 @@ from smoothdp.services.wire.calls import ServiceError
 from tests.services.page.page_person import page
 from tests.services.page.page_program import needs_node
 from tests.services.worlds.issuing_world import HOUR, WINDOW, IssuingWorld, Recorder
-from tests.services.worlds.quick_clients import hasty_world, state_of_me
+from tests.services.worlds.quick_clients import hasty_world, state_of_me, submitting
 
 
 @pytest.fixture
@@ -265,12 +265,7 @@ def test_a_late_report_that_arrived_is_told_of_beside_what_failed(
     world = hasty_world(tmp_path, monkeypatch, windows=1)
     try:
         shuffler = Recorder(world, [503, 202])
-        for name, text in (("p", "0a" * 48), ("i", world.invitation())):
-            (tmp_path / name).write_text(text)
-        (tmp_path / "task.json").write_bytes(world.task.encoded)
-        asked = ["submit", "1", "--task", f"{tmp_path}/task.json", "--pass", f"{tmp_path}/p"]
-        asked += ["--invitation", f"{tmp_path}/i", "--shuffler", shuffler.address]
-        asked += ["--issuer", world.address]
+        asked = submitting(world, shuffler.address)
         with pytest.raises(SystemExit):
             main(asked)
         world.go_to((WINDOW + 1) * HOUR + 5.0)

@@ -33,7 +33,7 @@ from tests.services.page.page_person import PERSON, page
 from tests.services.page.page_program import needs_node, run
 from tests.services.worlds.handing_on import hands_on
 from tests.services.worlds.issuing_world import HOUR, WINDOW, IssuingWorld, Recorder
-from tests.services.worlds.quick_clients import hasten, hasty_world, state_of_me
+from tests.services.worlds.quick_clients import hasten, hasty_world, state_of_me, submitting
 from tests.services.worlds.small_tasks import ANALYZER_SIGN
 from tests.services.worlds.three_parties import USERS, Parties
 
@@ -325,13 +325,7 @@ def test_a_report_that_had_arrived_is_not_said_to_have_not(
 ) -> None:
     """The shuffler stored it, and its answer was lost on the way."""
     shuffler = Recorder(world, [503])  # stands for an answer that was lost: the body was read
-    folder, own = world.folder, world.invitation()
-    for name, text in (("p", "0a" * 48), ("i", own)):
-        (folder / name).write_text(text)
-    (folder / "task.json").write_bytes(world.task.encoded)
-    asked = ["submit", "1", "--task", f"{folder}/task.json", "--pass", f"{folder}/p"]
-    asked += ["--invitation", f"{folder}/i", "--shuffler", shuffler.address]
-    asked += ["--issuer", world.address]
+    asked = submitting(world, shuffler.address)
     with pytest.raises(SystemExit):
         main(asked)
     assert len(shuffler.bodies) == 1

@@ -29,7 +29,7 @@ from tests.services.page.page_person import without_issuer
 from tests.services.page.page_program import needs_node
 from tests.services.worlds.issuing_world import HOUR, WINDOW, IssuingWorld, Recorder
 from tests.services.worlds.party_world import PartyWorld
-from tests.services.worlds.quick_clients import hasty_world
+from tests.services.worlds.quick_clients import hasty_world, submitting
 from tests.services.worlds.small_tasks import ANALYZER_SIGN
 from tests.services.worlds.whole_world import weak_task
 
@@ -215,12 +215,7 @@ def test_a_state_with_a_few_wrong_bytes_is_said_to_a_person(
 ) -> None:
     """ "A client's disk that is full, its file damaged or of a later program: words, one draw"."""
     shuffler = Recorder(world, [503])
-    for name, text in (("p", "0a" * 48), ("i", world.invitation())):
-        (tmp_path / name).write_text(text)
-    (tmp_path / "task.json").write_bytes(world.task.encoded)
-    asked = ["submit", "1", "--task", f"{tmp_path}/task.json", "--pass", f"{tmp_path}/p"]
-    asked += ["--invitation", f"{tmp_path}/i", "--shuffler", shuffler.address]
-    asked += ["--issuer", world.address]
+    asked = submitting(world, shuffler.address)
     with pytest.raises(SystemExit):
         main(asked)
     file = tmp_path / "state" / "smoothdp" / "clients" / "windows.sqlite"

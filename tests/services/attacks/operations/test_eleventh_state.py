@@ -26,24 +26,13 @@ from tests.services.operations.certificates import Authority
 from tests.services.operations.served import serving
 from tests.services.storages import ONLY_SQLITE, SQLITE, files_of
 from tests.services.worlds.directories import party_directories
+from tests.services.worlds.older_copies import copy_of, put_in_place
 from tests.services.worlds.party_world import PartyWorld
 from tests.services.worlds.small_tasks import small_task
 from tests.services.worlds.three_parties import HOUR, Parties
 from tests.services.worlds.whole_world import WINDOW, WholeWorld, weak_task
 
 NOBODY = "http://127.0.0.1:1"
-
-
-def _copy_of(folder: Path, name: str) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.glob(f"{name}*")}
-
-
-def _put_in_place(folder: Path, name: str, copy: dict[str, bytes]) -> None:
-    for path in folder.glob(f"{name}*"):
-        path.unlink()
-    for found, data in copy.items():
-        (folder / found).write_bytes(data)
-        (folder / found).chmod(0o600)
 
 
 @pytest.mark.parametrize("people_then", [0, 4])
@@ -64,7 +53,7 @@ def test_a_file_of_gateway_keys_that_is_made_anew_knows_the_windows_that_are_ove
     for person in range(people_then):
         assert world.take_part(f"before {person}") == 202
     world.close()
-    copy = _copy_of(tmp_path, "shuffler.sqlite")
+    copy = copy_of(tmp_path, "shuffler.sqlite")
     world._open()
     for person in range(5):
         assert world.take_part(f"after {person}") == 202
@@ -76,7 +65,7 @@ def test_a_file_of_gateway_keys_that_is_made_anew_knows_the_windows_that_are_ove
     world._open()  # As after any loss of that file: nothing need be done.
     world.open_window(WINDOW + 3)
     world.close()
-    _put_in_place(tmp_path, "shuffler.sqlite", copy)
+    put_in_place(tmp_path, "shuffler.sqlite", copy)
     try:
         world._open()
     except InvalidData:
@@ -144,11 +133,11 @@ def test_a_check_sees_an_older_copy_that_the_start_refuses(
             parties.round()
         with contextlib.closing(sqlite3.connect(tmp_path / "shuffler" / "shuffler.sqlite")) as file:
             file.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        copy = _copy_of(tmp_path / "shuffler", "shuffler.sqlite")
+        copy = copy_of(tmp_path / "shuffler", "shuffler.sqlite")
         parties.now += 2 * HOUR
         for _ in range(3):
             parties.round()
-    _put_in_place(tmp_path / "shuffler", "shuffler.sqlite", copy)
+    put_in_place(tmp_path / "shuffler", "shuffler.sqlite", copy)
     with pytest.raises(InvalidData, match="older copy"):
         ShufflerParty.from_directory(tmp_path / "shuffler")
     wrong = {found.name for found in check_party(tmp_path / "shuffler") if not found.good}

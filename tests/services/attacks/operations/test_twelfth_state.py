@@ -29,19 +29,8 @@ from smoothdp.services.store.storage import SqliteStorage
 from tests.services.operations.served import serving
 from tests.services.storages import ONLY_SQLITE
 from tests.services.worlds.directories import party_directories
+from tests.services.worlds.older_copies import copy_of, put_in_place
 from tests.services.worlds.whole_world import HOUR, WINDOW, WholeWorld
-
-
-def _copy_of(folder: Path, name: str) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.glob(f"{name}*")}
-
-
-def _put_in_place(folder: Path, name: str, copy: dict[str, bytes]) -> None:
-    for path in folder.glob(f"{name}*"):
-        path.unlink()
-    for found, data in copy.items():
-        (folder / found).write_bytes(data)
-        (folder / found).chmod(0o600)
 
 
 def _round_of(world: WholeWorld, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,7 +72,7 @@ def test_no_batch_leaves_before_it_is_noted_beside_the_keys_that_its_window_is_o
     for person in range(4):
         assert world.take_part(f"before {person}") == 202
     world.close()
-    copy = _copy_of(tmp_path, "shuffler.sqlite")
+    copy = copy_of(tmp_path, "shuffler.sqlite")
     world._open()
     assert world.take_part("one more") == 202
     world.go_to((WINDOW + 1) * HOUR + world.task.grace_seconds)
@@ -94,7 +83,7 @@ def test_no_batch_leaves_before_it_is_noted_beside_the_keys_that_its_window_is_o
             _round_of(world, monkeypatch)
     seen = [path for path, _ in world.offers]
     world.close()
-    _put_in_place(tmp_path, "shuffler.sqlite", copy)
+    put_in_place(tmp_path, "shuffler.sqlite", copy)
     try:
         world._open()
     except InvalidData:
