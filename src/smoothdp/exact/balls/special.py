@@ -17,6 +17,7 @@ Ball: TypeAlias = arb
 
 _MOST_BITS = 1 << 15
 _MOST_BITS_OF_LOGARITHMS = 1 << 16
+_FAR = 20_000
 
 
 def per_precision(method: Callable[[Any], Ball]) -> Callable[[Any], Ball]:
@@ -130,7 +131,21 @@ def minimum(first: Ball, second: Ball) -> Ball:
 
 def normal_tail(x: Ball) -> Ball:
     """Return P(N(0, 1) > x) for a real ball."""
-    return (x / arb(2).sqrt()).erfc() / 2
+    return _far_tail(x) if x > _FAR else (x / arb(2).sqrt()).erfc() / 2
+
+
+def _far_tail(x: Ball) -> Ball:
+    """Return it for x far above 0, where the library's erfc encloses less and less.
+
+    By the divergent series of Mills' ratio: its error is below the first term that is left out.
+    """
+    total, term, turn = arb(0), arb(1), 0
+    while not abs(term) < arb(2) ** -ctx.prec:
+        total += term
+        turn += 1
+        term *= -(2 * turn - 1) / (x * x)
+    total += arb(0, abs(term).abs_upper())
+    return normal_log_density(x).exp() / x * total
 
 
 def normal_log_density(x: Ball) -> Ball:
