@@ -1,0 +1,154 @@
+"""Strangers within a TLS handshake; an analyser that lost all it knew; random histories."""
+
+from __future__ import annotations
+
+import os
+import socket
+import ssl
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from smoothdp.services.analyzer.window_cards import GATEWAY
+from tests.services.operations.certificates import Authority
+from tests.services.operations.served import Served, serving
+from tests.services.storages import ONLY_SQLITE
+from tests.services.worlds.directories import party_directories
+from tests.services.worlds.party_world import WINDOW, PartyWorld
+from tests.services.worlds.small_tasks import small_task
+
+OF_ADDRESS = 256
+
+
+def _with_tls(folder: Path, stack: ExitStack) -> Served:
+    """Return a shuffler that serves with a certificate, and knows no analyser."""
+    written = party_directories(folder / "t")
+    certificate, key = Authority(folder).certificate("server")
+    more = ["--certificate", str(certificate), "--certificate-key", str(key)]
+    more += ["--analyzer", "http://127.0.0.1:1"]
+    return stack.enter_context(serving("shuffler", written.shuffler, *more, scheme="https"))
+
+
+class _ByHand:
+    """A TLS connection whose bytes leave when a test says so."""
+
+    def __init__(self, port: int) -> None:
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        self.raw = socket.create_connection(("127.0.0.1", port), timeout=10)
+        self._in, self._out = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self.tls = context.wrap_bio(self._in, self._out)
+
+    def hello(self) -> bytes:
+        """Return the first bytes of the handshake."""
+        with pytest.raises(ssl.SSLWantReadError):
+            self.tls.do_handshake()
+        return self._out.read()
+
+    def until(self, step: Callable[[], Any]) -> Any:
+        """Do a step, and send and receive what it needs."""
+        while True:
+            try:
+                done = step()
+            except ssl.SSLWantReadError:
+                self.raw.sendall(self._out.read())
+                if not (data := self.raw.recv(1 << 16)):
+                    raise ConnectionResetError from None
+                self._in.write(data)
+            else:
+                self.raw.sendall(self._out.read())
+                return done
+
+
+@ONLY_SQLITE
+def test_an_address_has_no_more_connections_within_a_handshake_than_after_it(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+) -> None:
+    """The guide: "256 connections an address"; the protocol has it among its limits.
+
+    They are counted from the end of the handshake on. A stranger who begins none has as many as
+    the process has descriptors, 5 s each, from one address: then others are hung up on, and
+    ``/livez`` does not answer.
+    """
+    with ExitStack() as stack:
+        party = _with_tls(tmp_path, stack)
+        descriptors = Path(f"/proc/{party.process.pid}/fd")
+        if not descriptors.exists():
+            pytest.skip("this system does not list descriptors")
+        before = len(os.listdir(descriptors))
+        for _ in range(2 * OF_ADDRESS):
+            stack.enter_context(socket.create_connection(("127.0.0.1", party.port)))
+        time.sleep(1.0)
+        assert len(os.listdir(descriptors)) - before <= OF_ADDRESS + 8
+
+
+@pytest.mark.slow
+@ONLY_SQLITE
+def test_who_ends_a_handshake_late_keeps_no_service_from_stopping(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+) -> None:
+    """The changelog: "a service that stops waits ten seconds for its connections".
+
+    One connection keeps it from ending at once: it does not answer the end of TLS. Another one is
+    within its handshake then, and is told nothing. It asks for something every three seconds, for
+    as long as it likes.
+    """
+    with ExitStack() as stack:
+        party = _with_tls(tmp_path, stack)
+        silent, late = _ByHand(party.port), _ByHand(party.port)
+        stack.callback(silent.raw.close)
+        stack.callback(late.raw.close)
+        silent.until(silent.tls.do_handshake)
+        hello = late.hello()
+        late.raw.sendall(hello[:20])
+        time.sleep(1.0)
+        party.process.terminate()
+        began = time.monotonic()
+        time.sleep(1.0)
+        try:
+            late.raw.sendall(hello[20:])
+            late.until(late.tls.do_handshake)
+            while party.process.poll() is None and time.monotonic() - began < 18:
+                late.tls.write(b"GET /v2/tasks/00 HTTP/1.1\r\nhost: x\r\n\r\n")
+                late.until(lambda: late.tls.read(1 << 16))
+                time.sleep(2.0)
+        except OSError:
+            time.sleep(1.0)  # It was hung up on, as it should be.
+        ended = party.process.poll() is not None
+        if not ended:
+            party.process.kill()
+        assert ended, "it still serves a stranger, 18 s after it was told to stop"
+
+
+@ONLY_SQLITE
+def test_windows_that_an_analyser_lost_with_their_keys_keep_their_places(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+) -> None:
+    """The guide, of the loss of what has no backup: "each keeps its place in the budget".
+
+    An analyser without its database and its file of window keys knows of no card: it makes as many
+    as the budget pays for once more, while people answer in the windows that were lost.
+    """
+    world = PartyWorld(tmp_path, small_task(windows=2))
+    for window in (WINDOW, WINDOW + 1):
+        world.open_window(window)
+    offered = world.shuffler.cards.offered_key(WINDOW + 2)
+    assert world.analyzer.cards.put_key(GATEWAY, WINDOW + 2, offered) == 404
+    world.analyzer.storage.close()
+    world.keys[1].close()
+    for lost in (*tmp_path.glob("analyzer.sqlite*"), *tmp_path.glob("inner.sqlite*")):
+        lost.unlink()
+    world.shuffler.storage.close()
+    world.keys[0].close()
+    world._open()
+    try:
+        assert world.analyzer.cards.put_key(GATEWAY, WINDOW + 2, offered) == 404
+    finally:
+        world.close()
