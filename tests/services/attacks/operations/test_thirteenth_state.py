@@ -1,4 +1,4 @@
-"""Strangers within a TLS handshake; an analyser that lost all it knew; random histories."""
+"""Strangers within a TLS handshake; an analyser that lost all it knew; two processes, two clocks."""
 
 from __future__ import annotations
 
@@ -13,13 +13,18 @@ from typing import Any
 
 import pytest
 
+from smoothdp.services.analyzer.release import work
 from smoothdp.services.analyzer.window_cards import GATEWAY
+from smoothdp.services.issuer.window_keys import close_windows
+from smoothdp.services.operations.clock_guard import ClockGuard, Verdict
+from smoothdp.services.shuffler.sealing import seal_due
 from tests.services.operations.certificates import Authority
 from tests.services.operations.served import Served, serving
 from tests.services.storages import ONLY_SQLITE
 from tests.services.worlds.directories import party_directories
 from tests.services.worlds.party_world import WINDOW, PartyWorld
 from tests.services.worlds.small_tasks import small_task
+from tests.services.worlds.whole_world import WholeWorld
 
 OF_ADDRESS = 256
 
@@ -152,3 +157,66 @@ def test_windows_that_an_analyser_lost_with_their_keys_keep_their_places(
         assert world.analyzer.cards.put_key(GATEWAY, WINDOW + 2, offered) == 404
     finally:
         world.close()
+
+
+@ONLY_SQLITE
+@pytest.mark.parametrize(
+    "at",
+    [
+        "issue: after commit",
+        "ingest: after commit",
+        "seal: after commit",
+        "close: after commit",
+        "served: before it is kept as told",
+        "deliver: between parts",
+        "deliver: before acknowledgement",
+        "purge: after commit",
+        "release: after commit",
+    ],
+)
+def test_another_process_of_each_party_has_whole_rounds_within_a_step_of_the_first(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+    at: str,
+) -> None:
+    """A window is released once and charged once, with each person once."""
+    met: list[str] = []
+
+    def reach(point: str) -> None:
+        if point == at:
+            met.append(point)
+            other.go_to(first.now)
+            other.clocks[-1].heard(first.now)
+            seal_due(other.shuffler)
+            close_windows(other.issuer)
+            other.tell()
+            other.deliver()
+            work(other.analyzer)
+
+    with ExitStack() as stack:
+        first = WholeWorld(tmp_path, reach=reach, fast=True)
+        stack.callback(first.close)
+        other = WholeWorld(tmp_path, fast=True)
+        stack.callback(other.close)
+        first.open_window()
+        assert [first.take_part(person) for person in "abcd"] == [202] * 4
+        result = first.end()
+        assert met
+        assert (result["state"], result["users"], result["accounts_served"]) == ("RELEASED", 4, 4)
+        assert other.result() == result
+        assert first.charged() == [WINDOW]
+        assert first.shuffler.cards.kept() == []
+
+
+def test_a_machine_that_stood_still_for_days_closes_nothing_and_holds() -> None:
+    """Wall clock and time since boot stood still alike, as in a virtual machine that was paused."""
+    seconds = {"wall": 1000.0, "boot": 5.0}
+    clocks = ClockGuard(wall=lambda: seconds["wall"], boot=lambda: seconds["boot"])
+    clocks.heard(1000.0)
+    # Two days later by all others it goes on from where it stood.
+    assert clocks.verdict(1001) is Verdict.OPEN
+    clocks.heard(1000.0 + 172800)
+    assert clocks.verdict(1001) is Verdict.HOLD
+    seconds["wall"] += 172800  # NTP sets it right: that it was set is all that it knows.
+    assert clocks.verdict(1001) is Verdict.HOLD
+    assert clocks.to_tell() is None
