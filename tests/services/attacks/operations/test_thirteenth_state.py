@@ -13,16 +13,19 @@ from typing import Any
 
 import pytest
 
+from smoothdp.errors import InvalidData
+from smoothdp.services.analyzer.analyzer_party import AnalyzerParty
 from smoothdp.services.analyzer.release import work
-from smoothdp.services.analyzer.window_cards import GATEWAY
+from smoothdp.services.analyzer.window_cards import GATEWAY, ISSUER
 from smoothdp.services.issuer.window_keys import close_windows
 from smoothdp.services.operations.clock_guard import ClockGuard, Verdict
 from smoothdp.services.shuffler.sealing import seal_due
+from smoothdp.services.wire.hybrid import PrivateKey
 from tests.services.operations.certificates import Authority
 from tests.services.operations.served import Served, serving
-from tests.services.storages import ONLY_SQLITE
+from tests.services.storages import ONLY_POSTGRESQL, ONLY_SQLITE, Current
 from tests.services.worlds.directories import party_directories
-from tests.services.worlds.party_world import WINDOW, PartyWorld
+from tests.services.worlds.party_world import WINDOW, PartyWorld, issuer_key
 from tests.services.worlds.small_tasks import small_task
 from tests.services.worlds.whole_world import WholeWorld
 
@@ -220,3 +223,36 @@ def test_a_machine_that_stood_still_for_days_closes_nothing_and_holds() -> None:
     seconds["wall"] += 172800  # NTP sets it right: that it was set is all that it knows.
     assert clocks.verdict(1001) is Verdict.HOLD
     assert clocks.to_tell() is None
+
+
+class TestElsewhere:
+    """An address of PostgreSQL that is not the one of before."""
+
+    pytestmark = ONLY_POSTGRESQL
+
+    def test_an_analyser_with_window_keys_begins_no_empty_database(
+        self,
+        tmp_path: Path,
+        storage_kind: str,  # noqa: ARG002
+    ) -> None:
+        """The guide: "An empty database is refused beside keys of rows that are elsewhere".
+
+        The keys of an analyser's windows are in ``inner.sqlite``, and the cards that they are of in
+        the database. Named wrongly at a start, it begins empty: the windows are unknown there, and
+        the cards that it makes meanwhile are unknown in the right one afterwards.
+        """
+        written = party_directories(tmp_path / "t")
+        server, now = Current.server, int(time.time())
+        assert server is not None
+        right, wrong = (server.schema_for(written.analyzer, name) for name in ("right", "wrong"))
+        party = AnalyzerParty.from_directory(written.analyzer, storage=right)
+        window = now // written.task.window_seconds + 1
+        cards = party.analyzer.cards
+        gateway = PrivateKey.generate().public.to_bytes()
+        assert cards.put_key(GATEWAY, window, gateway) == 201
+        assert cards.put_key(ISSUER, window, issuer_key().public.spki) == 201
+        assert cards.shown(window) is not None
+        assert len(party.keys.scopes()) == 1
+        party.close()
+        with pytest.raises(InvalidData):
+            AnalyzerParty.from_directory(written.analyzer, storage=wrong).close()
