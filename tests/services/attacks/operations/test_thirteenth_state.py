@@ -1,4 +1,4 @@
-"""Strangers within a TLS handshake; an analyser that lost all it knew; two processes, two clocks."""
+"""Strangers within a handshake; an analyser that lost all it knew; two processes, two clocks."""
 
 from __future__ import annotations
 
