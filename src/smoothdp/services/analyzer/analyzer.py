@@ -105,8 +105,7 @@ class Analyzer:
             verdict = self.verdict(window)
             if verdict is not Verdict.CLOSE:
                 return 503 if verdict is Verdict.HOLD else 425
-            lapsed = self.verdict(window, after=KEY_SECONDS) is Verdict.CLOSE
-            if lapsed or window not in self.cards.going_on():
+            if self._has_lapsed(window) or window not in self.cards.going_on():
                 return 409
             change.change(
                 "INSERT INTO batch (batch_id, task_id, window, header, state) "
@@ -118,7 +117,8 @@ class Analyzer:
     def put_part(self, batch_id: bytes, part: int, data: bytes) -> int:
         """Take a part of a batch; the HTTP status.
 
-        201 new, 200 known, 404 no such batch or part, 422 not the bytes that were announced.
+        201 new, 200 known, 404 no such batch or part, 422 not the bytes that were announced, 409 a
+        part that was missing when the window had been over for seven days.
         """
         header = self.header(batch_id)
         if header is None or not 0 <= part < len(header.part_hashes):
@@ -129,8 +129,12 @@ class Analyzer:
             return 422
         with self.storage.transaction() as change:
             # Of a batch that has ended the row alone: nothing of it is opened or kept.
-            states = change.execute("SELECT state FROM batch WHERE batch_id = ?", (batch_id,))
-            kept = data if states == [(RECEIVING,)] else None
+            ((state, window),) = change.execute(
+                "SELECT state, window FROM batch WHERE batch_id = ?", (batch_id,)
+            )
+            if state == RECEIVING and self._has_lapsed(int(window)):
+                return 409
+            kept = data if state == RECEIVING else None
             if not change.change(
                 "INSERT OR IGNORE INTO part (batch_id, part, bytes) VALUES (?, ?, ?)",
                 (batch_id, part, kept),
@@ -140,6 +144,10 @@ class Analyzer:
             if have[0][0] == len(header.part_hashes):
                 move_batch(change, batch_id, RECEIVING, COMPLETE)
         return 201
+
+    def _has_lapsed(self, window: int) -> bool:
+        """Whether a window has been over for so long that nothing more is taken of it."""
+        return self.verdict(window, after=KEY_SECONDS) is Verdict.CLOSE
 
     def header(self, batch_id: bytes) -> BatchHeader | None:
         """Return the header of a batch, or None."""

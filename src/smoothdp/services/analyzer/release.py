@@ -158,8 +158,8 @@ def _release(analyzer: Analyzer, batch_id: bytes, window: int) -> bool:
             _keep_refusal(analyzer, change, batch_id, said)
         erase_tallies(change, batch_id)
         analyzer.cards.end(change, window)
-    analyzer.storage.forget()
     analyzer.reach("release: after commit")
+    analyzer.storage.forget()
     return not refused
 
 

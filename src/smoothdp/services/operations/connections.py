@@ -51,6 +51,7 @@ class PartyState(ServerState):
         self.most_of_address = most_of_address
         self.header_seconds = header_seconds
         self.of_address: Counter[str] = Counter()
+        self.is_stopping = False
 
 
 class PartyProtocol(HttpToolsProtocol):
@@ -80,6 +81,10 @@ class PartyProtocol(HttpToolsProtocol):
         """Count the connection and give it its time."""
         super().connection_made(transport)
         self._arm()
+        if self.server_state.is_stopping:
+            # Its handshake was under way then: nobody else would end it.
+            self._abort("a connection came when the service had stopped")
+            return
         most = self.server_state.most_of_address
         if most is None or self.client is None:
             return

@@ -160,6 +160,7 @@ class PartyServer(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop: what is under way is answered, the operator's connections are closed."""
+        self.server_state.is_stopping = True
         if self._beside is not None:
             self._beside.cancel()
         for connection in list(self._admin_state.connections):

@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import socket
 import ssl
+import subprocess
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from smoothdp.errors import InvalidData
 from smoothdp.services.analyzer.analyzer_party import AnalyzerParty
 from smoothdp.services.analyzer.release import work
 from smoothdp.services.analyzer.window_cards import GATEWAY, ISSUER
@@ -72,16 +72,15 @@ class _ByHand:
                 return done
 
 
+@pytest.mark.slow
 @ONLY_SQLITE
-def test_an_address_has_no_more_connections_within_a_handshake_than_after_it(
+def test_whoever_begins_no_handshake_is_gone_after_five_seconds(
     tmp_path: Path,
     storage_kind: str,  # noqa: ARG001
 ) -> None:
-    """The guide: "256 connections an address"; the protocol has it among its limits.
+    """The guide: connections are "counted from the end of a handshake", which has five seconds.
 
-    They are counted from the end of the handshake on. A stranger who begins none has as many as
-    the process has descriptors, 5 s each, from one address: then others are hung up on, and
-    ``/livez`` does not answer.
+    Until then a stranger has as many as the process has descriptors.
     """
     with ExitStack() as stack:
         party = _with_tls(tmp_path, stack)
@@ -91,8 +90,8 @@ def test_an_address_has_no_more_connections_within_a_handshake_than_after_it(
         before = len(os.listdir(descriptors))
         for _ in range(2 * OF_ADDRESS):
             stack.enter_context(socket.create_connection(("127.0.0.1", party.port)))
-        time.sleep(1.0)
-        assert len(os.listdir(descriptors)) - before <= OF_ADDRESS + 8
+        time.sleep(7.0)
+        assert len(os.listdir(descriptors)) - before < 8
 
 
 @pytest.mark.slow
@@ -127,7 +126,9 @@ def test_who_ends_a_handshake_late_keeps_no_service_from_stopping(
                 late.until(lambda: late.tls.read(1 << 16))
                 time.sleep(2.0)
         except OSError:
-            time.sleep(1.0)  # It was hung up on, as it should be.
+            # It was hung up on, as it should be; the silent one is waited for.
+            with suppress(subprocess.TimeoutExpired):
+                party.process.wait(timeout=15)
         ended = party.process.poll() is not None
         if not ended:
             party.process.kill()
@@ -135,14 +136,15 @@ def test_who_ends_a_handshake_late_keeps_no_service_from_stopping(
 
 
 @ONLY_SQLITE
-def test_windows_that_an_analyser_lost_with_their_keys_keep_their_places(
+@pytest.mark.parametrize("database_too", [False, True])
+def test_windows_that_an_analyser_lost_keep_their_places_while_it_knows_of_them(
     tmp_path: Path,
+    database_too: bool,
     storage_kind: str,  # noqa: ARG001
 ) -> None:
     """The guide, of the loss of what has no backup: "each keeps its place in the budget".
 
-    An analyser without its database and its file of window keys knows of no card: it makes as many
-    as the budget pays for once more, while people answer in the windows that were lost.
+    Not so where the database was lost too, as it says: of the two windows nobody knows then.
     """
     world = PartyWorld(tmp_path, small_task(windows=2))
     for window in (WINDOW, WINDOW + 1):
@@ -151,13 +153,15 @@ def test_windows_that_an_analyser_lost_with_their_keys_keep_their_places(
     assert world.analyzer.cards.put_key(GATEWAY, WINDOW + 2, offered) == 404
     world.analyzer.storage.close()
     world.keys[1].close()
-    for lost in (*tmp_path.glob("analyzer.sqlite*"), *tmp_path.glob("inner.sqlite*")):
-        lost.unlink()
+    for name in ("inner.sqlite", "analyzer.sqlite")[: 1 + database_too]:
+        for lost in tmp_path.glob(f"{name}*"):
+            lost.unlink()
     world.shuffler.storage.close()
     world.keys[0].close()
     world._open()
     try:
-        assert world.analyzer.cards.put_key(GATEWAY, WINDOW + 2, offered) == 404
+        status = world.analyzer.cards.put_key(GATEWAY, WINDOW + 2, offered)
+        assert status == (201 if database_too else 404)
     finally:
         world.close()
 
@@ -230,16 +234,15 @@ class TestElsewhere:
 
     pytestmark = ONLY_POSTGRESQL
 
-    def test_an_analyser_with_window_keys_begins_no_empty_database(
+    def test_an_analyser_without_a_batch_begins_in_another_database_as_is_said(
         self,
         tmp_path: Path,
         storage_kind: str,  # noqa: ARG002
     ) -> None:
-        """The guide: "An empty database is refused beside keys of rows that are elsewhere".
+        """The guide: keys of rows are in `*.keys.sqlite`; "of an analyser there are none before its
+        first batch, so check the name of its schema yourself".
 
-        The keys of an analyser's windows are in ``inner.sqlite``, and the cards that they are of in
-        the database. Named wrongly at a start, it begins empty: the windows are unknown there, and
-        the cards that it makes meanwhile are unknown in the right one afterwards.
+        Named rightly again, it has its cards.
         """
         written = party_directories(tmp_path / "t")
         server, now = Current.server, int(time.time())
@@ -254,5 +257,7 @@ class TestElsewhere:
         assert cards.shown(window) is not None
         assert len(party.keys.scopes()) == 1
         party.close()
-        with pytest.raises(InvalidData):
-            AnalyzerParty.from_directory(written.analyzer, storage=wrong).close()
+        AnalyzerParty.from_directory(written.analyzer, storage=wrong).close()
+        again = AnalyzerParty.from_directory(written.analyzer, storage=right)
+        assert again.analyzer.cards.shown(window) is not None
+        again.close()
