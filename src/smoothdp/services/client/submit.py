@@ -23,7 +23,7 @@ USED = (
     "in the next window"
 )
 _MOST_WAIT = 310.0
-_NO_SECRET, _GONE = 401, 410
+_NO_SECRET, _NOT_KNOWN, _GONE = 401, 404, 410
 _NEXT = "Take part in the next window"
 _CLOCK = "Set this machine's clock right, or wait for the window to begin"
 _ISSUER = {
@@ -42,7 +42,7 @@ _EXCHANGED_LATE = (
     "another one"
 )
 """Files are exchanged more easily than the links of a page: at a retry the shuffler is first."""
-_MISTAKEN = (
+MISTAKEN = (
     ". If the address is one of the issuer's, it has seen your pass now: ask who runs the shuffler "
     "for another one"
 )
@@ -75,6 +75,13 @@ BOTH_SHOWN = (
 
 class SecretRefused(ServiceError):
     """A pass or an invitation is none of the service that it was shown to."""
+
+
+class NotKnownThere(ServiceError):
+    """A service knows nothing of the window, or of what it is asked: it may be another one."""
+
+
+_KINDS = {_NO_SECRET: SecretRefused, _NOT_KNOWN: NotKnownThere}
 
 
 def submit(
@@ -252,7 +259,7 @@ def _hand_in(
         wanted=202,
         expected="the shuffler to take the report",
         remedies=_SHUFFLER
-        | {401: _SHUFFLER[401] + _EXCHANGED_LATE, 404: _SHUFFLER[404] + _MISTAKEN},
+        | {401: _SHUFFLER[401] + _EXCHANGED_LATE, 404: _SHUFFLER[404] + MISTAKEN},
         attempts=attempts,
         pause=pause,
     )
@@ -347,8 +354,9 @@ def _until_answered(
         if answer.status == wanted:
             return answer
         remedy = remedies.get(answer.status, "Try again in this window: the same is sent")
-        kind = SecretRefused if answer.status == _NO_SECRET else ServiceError
-        problem = kind(expected=expected, got=answer.words(), remedy=remedy)
+        problem = _KINDS.get(answer.status, ServiceError)(
+            expected=expected, got=answer.words(), remedy=remedy
+        )
         if answer.status < 500 and answer.status != 408:
             break
     raise problem

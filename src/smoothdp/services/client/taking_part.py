@@ -19,7 +19,14 @@ from smoothdp.services.client.inclusion import (
     standing_without_marks,
 )
 from smoothdp.services.client.outcomes import SENT, OutcomeStore
-from smoothdp.services.client.submit import BOTH_SHOWN, SecretRefused, hand_in, prepare
+from smoothdp.services.client.submit import (
+    BOTH_SHOWN,
+    MISTAKEN,
+    NotKnownThere,
+    SecretRefused,
+    hand_in,
+    prepare,
+)
 from smoothdp.services.formats.secrets import SECRET_DIGITS
 from smoothdp.services.formats.task import Task
 from smoothdp.services.wire.calls import ServiceError, ask, connect, one_place
@@ -139,7 +146,7 @@ who runs the analyser.
             problem = error
         send = partial(hand_in, client, shuffler=to_shuffler, pass_secret=pass_secret)
         try:
-            sent_late = _send_late(client, send, before=window)
+            sent_late, not_known = _send_late(client, send, before=window)
         except SecretRefused as refused:
             if problem is None or client.kept(window) is None:
                 # Without a draw nobody was asked for tokens.
@@ -148,6 +155,8 @@ who runs the analyser.
         if problem is not None and sent_late:
             which = ", ".join(map(str, sent_late))
             problem = _with_more(problem, f". The report of window {which} was sent now")
+        if problem is not None and not_known:
+            problem = _with_more(problem, MISTAKEN)
         if problem is not None:
             raise problem
         send(window)
@@ -162,8 +171,10 @@ def _with_more(problem: SmoothdpError, words: str) -> SmoothdpError:
     return type(problem)(**more._asdict())
 
 
-def _send_late(client: Client, send: Callable[..., None], *, before: int) -> list[int]:
+def _send_late(client: Client, send: Callable[..., None], *, before: int) -> tuple[list[int], bool]:
     """Send the reports of windows before that are not known to have arrived; return which.
+
+    And whether somebody knew nothing of one, who may be no shuffler.
 
     Their rows decide what is sent. Too late is no reason to miss the present window, nor is that
     another program has just put marks in their place.
@@ -171,7 +182,7 @@ def _send_late(client: Client, send: Callable[..., None], *, before: int) -> lis
     Raises:
         SecretRefused: a pass that is none.
     """
-    sent = list[int]()
+    sent, not_known = list[int](), False
     # The present one may be over by now: it is not one of these.
     for window in [late for late in client.waiting() if late < before]:
         try:
@@ -179,9 +190,9 @@ def _send_late(client: Client, send: Callable[..., None], *, before: int) -> lis
             sent.append(window)
         except SecretRefused:
             raise
-        except (ServiceError, InvalidData):
-            continue
-    return sent
+        except (ServiceError, InvalidData) as error:
+            not_known |= isinstance(error, NotKnownThere)
+    return sent, not_known
 
 
 def _require_secrets(pass_secret: str, invitation: str) -> None:
