@@ -66,7 +66,6 @@ _OVER_HERE = {
 }
 Pause = Callable[[float], None]
 
-
 BOTH_SHOWN = (
     ". The issuer was asked before and did not answer it: if the two files were exchanged, it has "
     "seen your pass: ask for both anew"
@@ -202,8 +201,7 @@ def hand_in(
         raise InvalidData(
             expected="a window that is not over for this person",
             got=_OVER_HERE.get(state, "one that was destroyed here"),
-            remedy="Nothing more is sent for this window"
-            + ("" if state == ANSWERED else f". {_NEXT}"),
+            remedy=_NOTHING_MORE + ("" if state == ANSWERED else f". {_NEXT}"),
         )
 
 
