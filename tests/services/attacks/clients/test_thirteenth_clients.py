@@ -28,7 +28,7 @@ def test_who_shows_the_pass_to_another_address_of_the_issuer_at_a_late_report_is
     """
     world = hasty_world(tmp_path, monkeypatch, windows=1 if why == "spent" else 20)
     try:
-        own = {"pass_secret": "0a" * 48, "invitation": world.invitation()}
+        own: dict[str, Any] = {"pass_secret": "0a" * 48, "invitation": world.invitation()}
         with pytest.raises(ServiceError):
             take_part(
                 *(world.task, 1),
@@ -45,7 +45,8 @@ def test_who_shows_the_pass_to_another_address_of_the_issuer_at_a_late_report_is
             shown.extend(v.decode() for k, v in scope.get("headers", ()) if k == b"authorization")
             await issuer_app(world.issuer)(scope, receive, send)
 
-        with on_loopback(watched) as another, pytest.raises(SmoothdpError) as said:
+        app: Any = watched
+        with on_loopback(app) as another, pytest.raises(SmoothdpError) as said:
             take_part(world.task, 1, shuffler=another, issuer=world.address, **own)
         assert f"Bearer {own['pass_secret']}" in shown
         assert "your pass" in str(said.value), str(said.value)
