@@ -134,7 +134,7 @@ SAID: dict[str, dict[tuple[str, str], Said]] = {
         ("PUT", "/v2/batches/{batch_id}/parts/{part}"): Said(
             "A part of a batch, as its header announced it",
             KEPT,
-            (401, 404, 408, 413, 422, 503),
+            (401, 404, 408, 409, 413, 422, 503),
             secret="shuffler",
             body=BYTES,
         ),

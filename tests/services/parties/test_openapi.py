@@ -31,7 +31,7 @@ LISTED = {
     ("analyzer", "put", f"/v2/served/{TASK}"): {200, 201, 409},
     ("analyzer", "post", "/v2/clock"): {200},
     ("analyzer", "put", "/v2/batches/{batch_id}"): {200, 201, 409, 425},
-    ("analyzer", "put", "/v2/batches/{batch_id}/parts/{part}"): {200, 201, 422},
+    ("analyzer", "put", "/v2/batches/{batch_id}/parts/{part}"): {200, 201, 409, 422},
     ("analyzer", "get", "/v2/tasks/{task_id}/results/{window}"): {200, 202, 403},
 }
 

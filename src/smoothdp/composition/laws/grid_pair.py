@@ -82,6 +82,11 @@ from infinity by at most e^(epsilon - FAR) E[e^-S] <= e^(epsilon - FAR), S the o
 `FAR_QUERY` keeps that below e^(-9e14).
 """
 FAR_QUERY = 1e14
+_DEEPEST = -1e7
+"""What lies deeper is dropped, on the lower side.
+
+Sums are rounded relatively to their largest logarithm: one of -8e30 would leave nothing certain.
+"""
 
 
 class Knots(NamedTuple):
@@ -222,6 +227,7 @@ def _most_at_zero(losses: FloatArray, logs: FloatArray) -> float:
 
 def _lower_law(knots: Knots, log_far: float) -> AtomsLaw | None:
     losses, lower, upper = knots
+    log_far = log_far if log_far >= _DEEPEST else -math.inf
     if losses.size < 3 or lower[1] == -math.inf:
         # delta is at least what it is far out: that mass at infinity, the rest at 0.
         nothing = np.zeros(1)
