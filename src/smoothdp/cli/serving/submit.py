@@ -18,8 +18,8 @@ _PAUSE = 0.5
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
-# A negative DATUM is no option.
-@click.command(context_settings={"ignore_unknown_options": True})
+# A negative DATUM is no option; and what is left over is a part of a DATUM, not to be repeated.
+@click.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
 @click.argument("datum")
 @click.option("--task", type=click.Path(path_type=Path), required=True, help="The file task.json.")
 @click.option("--shuffler", required=True, help="Address of the shuffler, https://...")
@@ -46,6 +46,11 @@ def submit(datum: str, task: Path, shuffler: str, pass_file: Path, **more: Any) 
     Example:
       smoothdp submit 1 --task task.json --shuffler http://127.0.0.1:8601 --pass p --invitation i
     """
+    if click.get_current_context().args:
+        raise click.UsageError(
+            "Expected one DATUM, and no other options than these; got more. Nothing was sent. A "
+            "DATUM with a space in it stands in quotes."
+        )
     datum = _typed() if datum == "-" else datum
     take_part(datum, task, shuffler, pass_file, **more)
 

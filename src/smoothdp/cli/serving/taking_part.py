@@ -45,6 +45,12 @@ def take_part(
     for window in part.late:
         words = f"The report of window {window}, not known to have arrived, was sent now."
         click.echo(words, err=True)
+    if part.astray:
+        click.echo(
+            "A report of before is not known at this address. If it is one of the issuer's, it has "
+            "seen your pass now: ask who runs the shuffler for another one.",
+            err=True,
+        )
     if part.before:
         click.echo(
             f"A report of window {part.window} was accepted before: no other is sent. If another "

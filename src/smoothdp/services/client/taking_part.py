@@ -42,6 +42,8 @@ class TakenPart:
         begun: whether a report was drawn before, or meanwhile by another call, that was not known
             to have arrived: it was sent now, whatever the datum of now is, and whoever gave it.
         late: windows before, of which a report was not known to have arrived: it was sent now too.
+        astray: whether the address given as the shuffler's knew nothing of such a report: if it is
+            one of the issuer's, it has seen the pass now.
 
     >>> TakenPart(7, before=False).window
     7
@@ -51,6 +53,7 @@ class TakenPart:
     before: bool
     begun: bool = False
     late: tuple[int, ...] = ()
+    astray: bool = False
 
 
 def take_part(
@@ -152,16 +155,20 @@ who runs the analyser.
                 # Without a draw nobody was asked for tokens.
                 raise
             raise _with_more(refused, BOTH_SHOWN) from None
+        if problem is None:
+            try:
+                send(window)
+            except SmoothdpError as error:
+                problem = error
         if problem is not None and sent_late:
             which = ", ".join(map(str, sent_late))
             problem = _with_more(problem, f". The report of window {which} was sent now")
-        if problem is not None and not_known:
+        if problem is not None and not_known and MISTAKEN not in problem.explanation.remedy:
             problem = _with_more(problem, MISTAKEN)
         if problem is not None:
             raise problem
-        send(window)
     begun = not before and not client.drew(window)
-    return TakenPart(window, before, begun=begun, late=tuple(sent_late))
+    return TakenPart(window, before, begun=begun, late=tuple(sent_late), astray=not_known)
 
 
 def _with_more(problem: SmoothdpError, words: str) -> SmoothdpError:
