@@ -2,13 +2,16 @@
 
 import { approximate, fraction, subtract } from "../base/fractions.js";
 
-const percent = (ratio) => `${(100 * approximate(ratio)).toPrecision(3).replace(/\.?0+$/, "")}%`;
+/** To three places, without zeros after the point that say nothing: 100 stays 100. */
+const percent = (ratio) => `${(100 * approximate(ratio)).toPrecision(3).replace(/\.0*$|(\.[0-9]*[1-9])0+$/, "$1")}%`;
+/** Upwards: what a promise needs is never said to be less. */
+const percentAtLeast = ([a, b]) => `${Number((10000n * a + b - 1n) / b) / 100}%`;
 const up = (x) => (Math.ceil(x * 100) / 100).toString();
 
 /** Sentences for this task, a list of [title, text]. */
 export function privacyWords(task) {
   const factor = up(Math.exp(approximate(fraction(task.epsilon))));
-  const honest = percent(fraction(task.honest_share));
+  const honest = percentAtLeast(fraction(task.honest_share));
   return [
     ["What happens on your device", randomising(task)],
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -17,8 +18,10 @@ from smoothdp.services.issuer.issuer_web import issuer_app
 from smoothdp.services.tokens.refusals import TokenRefused
 from smoothdp.services.wire.calls import ServiceError
 from smoothdp.services.wire.running import on_loopback
+from tests.services.page.page_program import needs_node, run
 from tests.services.worlds.issuing_world import HOUR, WINDOW, IssuingWorld, Recorder
 from tests.services.worlds.quick_clients import hasty_world, state_of_me, submitting
+from tests.services.worlds.small_tasks import small_task
 
 
 @pytest.fixture
@@ -112,3 +115,34 @@ def test_a_part_of_a_datum_is_not_repeated(
     assert "quotes" in said.err
     assert "New" not in said.err + said.out
     assert "York" not in said.err + said.out
+
+
+# ---- what the page says
+
+
+@needs_node
+def test_the_page_says_no_smaller_share_of_followers_than_the_promise_needs() -> None:
+    """ "At most the share gamma ... are false": the page said "at least 1%" where all must follow.
+
+    Zeros before the point were cut off with those after it, and shares were rounded down.
+    """
+    needed = {"1": "100%", "0.9996": "99.96%", "0.9994": "99.94%", "2/3": "66.67%", "0.9": "90%"}
+    tasks = [small_task(honest_share=share, min_batch=4000) for share in needed]
+    said = _words([task.encoded.decode() for task in tasks])
+    for share, words in zip(needed.values(), said, strict=True):
+        promise = words["What the published result tells about you"]
+        assert f"at least {share} of the participants follow the rules" in promise
+
+
+@needs_node
+def test_the_page_says_that_nearly_every_choice_is_made_up_where_it_is() -> None:
+    """ "The page says so", of its noise: of choices added with probability .9998 it said 1%."""
+    task = small_task("histogram", size=3, min_batch=16)
+    document = json.loads(task.encoded) | {"noise": "0.0002"}
+    (words,) = _words([json.dumps(document)])
+    assert "added with probability 100%" in words["What happens on your device"]
+
+
+def _words(tasks: list[str]) -> list[dict[str, str]]:
+    found = run("return given.map((task) => smoothdp.privacyWords(JSON.parse(task)));", tasks)
+    return [dict(words) for words in found]

@@ -4564,11 +4564,12 @@
   var up = (x) => (Math.ceil(x * 1e3) / 1e3).toString();
 
   // src/page/words.js
-  var percent = (ratio2) => `${(100 * approximate(ratio2)).toPrecision(3).replace(/\.?0+$/, "")}%`;
+  var percent = (ratio2) => `${(100 * approximate(ratio2)).toPrecision(3).replace(/\.0*$|(\.[0-9]*[1-9])0+$/, "$1")}%`;
+  var percentAtLeast = ([a, b]) => `${Number((10000n * a + b - 1n) / b) / 100}%`;
   var up2 = (x) => (Math.ceil(x * 100) / 100).toString();
   function privacyWords(task) {
     const factor = up2(Math.exp(approximate(fraction(task.epsilon))));
-    const honest = percent(fraction(task.honest_share));
+    const honest = percentAtLeast(fraction(task.honest_share));
     return [
       ["What happens on your device", randomising(task)],
       [
