@@ -19,7 +19,7 @@ export const USED =
   "in the next window";
 
 /** What to do about a refusal, in the words of the command-line client. */
-export const CARDS = { 404: "There is no card of this window yet, or it is over" };
+export const CARDS = { 404: "There is no card of this window yet, or it is over, or this machine's clock is wrong" };
 export const ISSUER = {
   401: "Ask who runs the analyser for an invitation of this task",
   404: "This window has no card, or another issuer serves the task; check the address",

@@ -26,6 +26,9 @@ _MOST_WAIT = 310.0
 _NO_SECRET, _NOT_KNOWN, _GONE = 401, 404, 410
 _NEXT = "Take part in the next window"
 _CLOCK = "Set this machine's clock right, or wait for the window to begin"
+_CARDS = {
+    404: "There is no card of this window yet, or it is over, or this machine's clock is wrong"
+}
 _ISSUER = {
     401: "Ask who runs the analyser for an invitation of this task",
     404: "This window has no card, or another issuer serves the task; check the address",
@@ -307,7 +310,7 @@ def fetch_card(
                 request,
                 wanted=200,
                 expected=f"the card of window {window}",
-                remedies={404: "There is no card of this window yet, or it is over"},
+                remedies=_CARDS,
                 attempts=attempts,
                 pause=pause,
             ).body

@@ -4328,7 +4328,7 @@
   var NEXT = "Take part in the next window";
   var CLOCK2 = "Set this machine's clock right, or wait for the window to begin";
   var USED = "This invitation was used in this window: from another device, under another name, from here before the state of this machine was cleared, or by somebody else. Finish there, or take part in the next window";
-  var CARDS2 = { 404: "There is no card of this window yet, or it is over" };
+  var CARDS2 = { 404: "There is no card of this window yet, or it is over, or this machine's clock is wrong" };
   var ISSUER = {
     401: "Ask who runs the analyser for an invitation of this task",
     404: "This window has no card, or another issuer serves the task; check the address",
