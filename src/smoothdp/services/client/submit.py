@@ -49,6 +49,10 @@ MISTAKEN = (
     ". If the address is one of the issuer's, it has seen your pass now: ask who runs the shuffler "
     "for another one"
 )
+_ASTRAY = (
+    ". If it is one of the shuffler's, it has seen your invitation now: ask who runs the analyser "
+    "for another one"
+)
 _SHUFFLER = {
     401: "Ask who runs the shuffler for a pass of this task",
     403: "The shuffler does not take the tokens: tell who runs the analyser and the shuffler",
@@ -234,7 +238,7 @@ def _get_tokens(
         ),
         wanted=200,
         expected="the issuer to answer",
-        remedies=_ISSUER | {401: _ISSUER[401] + _EXCHANGED},
+        remedies=_ISSUER | {401: _ISSUER[401] + _EXCHANGED, 404: _ISSUER[404] + _ASTRAY},
         attempts=attempts,
         pause=pause,
     )

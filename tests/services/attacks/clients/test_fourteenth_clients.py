@@ -88,6 +88,25 @@ def test_a_late_report_to_another_address_of_the_issuer_is_told_whatever_the_pre
     assert "your pass" in said.err, said
 
 
+def test_who_shows_the_invitation_to_another_address_of_the_shuffler_is_told(
+    world: IssuingWorld,
+) -> None:
+    """ "The shuffler's address as the issuer's shows ... the invitation ...: its 404 says so."
+
+    The draw is there since the issuer was away; so no card is asked for, which a shuffler has not.
+    """
+    own: dict[str, Any] = {"pass_secret": "0a" * 48, "invitation": world.invitation()}
+    own["shuffler"] = Recorder(world).address
+    world.clocks.heard(world.now - 100)
+    with pytest.raises(ServiceError):
+        take_part(world.task, 1, issuer=world.address, **own)
+    another = Recorder(world, [404])
+    with pytest.raises(ServiceError) as said:
+        take_part(world.task, 1, issuer=another.address, **own)
+    assert another.passes == {f"Bearer {own['invitation']}"}
+    assert "your invitation" in str(said.value), str(said.value)
+
+
 def test_a_late_report_that_was_sent_is_told_beside_a_present_one_that_was_not(
     world: IssuingWorld,
 ) -> None:
