@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import signal
 import socket
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from starlette.applications import Starlette
 
 from smoothdp.errors import InvalidData, SmoothdpError
 from smoothdp.services.analyzer.analyzer_party import AnalyzerParty
@@ -24,7 +26,9 @@ from smoothdp.services.formats import batch as batches
 from smoothdp.services.formats.result import SignedResult
 from smoothdp.services.issuer.issuer_party import IssuerParty
 from smoothdp.services.issuer.window_keys import close_windows
+from smoothdp.services.operations import tls
 from smoothdp.services.operations.clock_guard import ClockGuard, Hold
+from smoothdp.services.operations.party_server import PartyServer, config_of
 from smoothdp.services.shuffler.delivery import deliver_batches
 from smoothdp.services.shuffler.ingest import Taken
 from smoothdp.services.shuffler.published_results import publish
@@ -473,6 +477,43 @@ def test_a_certificate_that_nobody_believes_yet_is_named(
         assert [c.good for c in found if c.name == "certificate"] == [not wrong]
 
 
+@ONLY_SQLITE
+def test_two_signals_at_once_leave_no_listener_that_nobody_knows(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+) -> None:
+    """The guide: "After a renewal send SIGHUP [...]: files are read again".
+
+    Two that came while the loop was busy were read at once: the listener of one was in no list. No
+    later SIGHUP gave it other certificates or authorities, and it took connections at the end.
+    """
+    certificate, key = Authority(tmp_path).certificate("server")
+    served = tls.Served(certificate, key)
+
+    async def listens() -> bool:
+        listener = socket.create_server(("127.0.0.1", 0))
+        port = int(listener.getsockname()[1])
+        server = PartyServer(config_of(Starlette(), "127.0.0.1", 0), tls=served.context)
+        server.config.load()
+        server.lifespan = server.config.lifespan_class(server.config)
+        server.servers = [await server._listen(listener)]
+        server._listeners = [listener]
+        await asyncio.gather(server.read_again(), server.read_again())
+        for known in server.servers:
+            known.close()
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        try:
+            async with asyncio.timeout(1):
+                _, writer = await asyncio.open_connection("127.0.0.1", port, ssl=context)
+        except (TimeoutError, OSError):
+            return False
+        writer.close()
+        return True
+
+    assert not asyncio.run(listens())
+
+
 # ---- what held -----------------------------------------------------------------------------------
 
 
@@ -585,12 +626,12 @@ def test_a_session_of_before_is_not_resumed_after_the_authorities_were_read_agai
 
         def asked(session: ssl.SSLSession | None) -> tuple[bytes, bool | None, ssl.SSLSession]:
             raw = stack.enter_context(socket.create_connection(("127.0.0.1", party.port), 5))
-            tls = context.wrap_socket(raw, server_hostname="127.0.0.1", session=session)
-            stack.enter_context(tls)
-            tls.sendall(b"GET /v2/tasks/0 HTTP/1.1\r\nhost: x\r\n\r\n")
-            answer = tls.recv(1 << 12)
-            assert tls.session is not None
-            return answer, tls.session_reused, tls.session
+            sealed = context.wrap_socket(raw, server_hostname="127.0.0.1", session=session)
+            stack.enter_context(sealed)
+            sealed.sendall(b"GET /v2/tasks/0 HTTP/1.1\r\nhost: x\r\n\r\n")
+            answer = sealed.recv(1 << 12)
+            assert sealed.session is not None
+            return answer, sealed.session_reused, sealed.session
 
         _, _, session = asked(None)
         answer, reused, _ = asked(session)
