@@ -172,13 +172,12 @@ def test_what_is_older_or_deleted_of_an_analyser_in_each_combination(
     storage_kind: str,  # noqa: ARG001
 ) -> None:
     """The threat model: "database and keys from an older copy beside the newest ledger release no
-    window again for another batch than it was charged for"; "all three from one older copy [...]
-    are not noticed".
+    window again for another batch than it was charged for"; "where none of the three is from now,
+    each an older copy [...] or deleted, that is not noticed".
 
     Each file as it is, as it was before the window was charged, or gone; the shuffler and the
-    issuer are from an older copy too, and bring a batch of one person less. Two of the 27 release
-    it: the one of the page, and one with the ledger gone in its place, of which nothing was
-    charged yet when the copy was made.
+    issuer are from an older copy too, and bring a batch of one person less. Where one of the three
+    is from now it is refused, or charged as it was. Two of the others release it.
     """
     world = WholeWorld(tmp_path, fast=True)
     world.open_window()
@@ -205,6 +204,7 @@ def test_what_is_older_or_deleted_of_an_analyser_in_each_combination(
             assert combination[0] != NOW
             assert NOW in combination[1:]
             continue
+        assert combination[0] == NOW or NOW not in combination
         with suppress(SmoothdpError, OSError):
             world.end()
         result = world.result()
