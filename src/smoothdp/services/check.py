@@ -36,6 +36,7 @@ from smoothdp.services.operations.logs import Cause, cause_of, words_of
 from smoothdp.services.operations.own_files import (
     files_condition,
     postgres_condition,
+    read_rows,
     rights_condition,
     rows_of_file,
     rows_of_party,
@@ -172,6 +173,8 @@ def _keys(directory: Path) -> Condition:
         return Condition("keys", False, "the key of another task: the other parties refuse it")
     if role.name == "analyzer":
         read_callers(directory)
+    if (damage := _damage(directory, role)) is not None:
+        return Condition("keys", False, damage, Cause.DISK)
     scopes = _scopes(directory, role)
     if any(scope[:TASK_BYTES] != task.task_id for scope in scopes):
         raise another_task(directory)
@@ -183,6 +186,14 @@ def _keys(directory: Path) -> Condition:
         if lost := _lost_keys(directory, role, task, scopes):
             return keys_condition(lost)
     return Condition("keys", True, f"of the {role.name} of task {task.task_id.hex()[:16]}")
+
+
+def _damage(directory: Path, role: _Role) -> str | None:
+    """Return that the file of window keys is damaged, in words; a start would refuse it."""
+    if role.keys is None or not (directory / role.keys).is_file():
+        return None
+    verdict = str(read_rows(directory / role.keys, "PRAGMA quick_check(1)")[0][0])
+    return None if verdict == "ok" else f"{role.keys} is damaged: it has no copies"
 
 
 def _scopes(directory: Path, role: _Role) -> set[bytes]:

@@ -9,7 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from smoothdp.errors import InvalidData, LedgerError
+from smoothdp.claims import ApproxDP
+from smoothdp.errors import InvalidData, InvalidParameter, LedgerError
 from smoothdp.ledger import Ledger
 from smoothdp.services.analyzer.analyzer import noted
 from smoothdp.services.analyzer.analyzer_party import INNER_KEYS_FILE
@@ -54,7 +55,9 @@ def ledger_condition(directory: Path, results: Path | None = None) -> Condition:
         try:
             with copied(path) as copy:
                 entries = Ledger(copy).entries()
-        except LedgerError as error:
+                # Refused at the start: of another task, under the name of this one's.
+                Ledger(copy, budget=ApproxDP(task.budget_epsilon, delta=task.budget_delta))
+        except (LedgerError, InvalidParameter) as error:
             words = str(error).replace(str(copy), str(path))
             return Condition("ledger", False, words, Cause.LEDGER)
         ours = [e for e in entries if e.parameters.get("task_id") == task.task_id.hex()]
@@ -116,16 +119,19 @@ def _files(folder: Path) -> list[Path]:
             folders.clear()
             continue
         seen.add((status.st_dev, status.st_ino))
-        files += [path for name in names if (path := Path(place, name)).is_file()]
+        paths = [Path(place, name) for name in names]
+        if gone := [path for path in paths if path.is_symlink() and not path.exists()]:
+            raise _unreadable(folder, gone[0], "nothing behind the link")
+        files += [path for path in paths if path.is_file()]
     for path in files:
         if not os.access(path, os.R_OK):
             raise _unreadable(folder, path)
     return sorted(files)
 
 
-def _unreadable(folder: Path, path: object) -> InvalidData:
+def _unreadable(folder: Path, path: object, why: str = "no right to read") -> InvalidData:
     return InvalidData(
         expected=f"results in {folder} that can be read",
-        got=f"no right to read {path}",
+        got=f"{why} {path}",
         remedy="Give the right to read them, or copies of them",
     )

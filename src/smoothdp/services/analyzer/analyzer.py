@@ -118,7 +118,8 @@ class Analyzer:
         """Take a part of a batch; the HTTP status.
 
         201 new, 200 known, 404 no such batch or part, 422 not the bytes that were announced, 409 a
-        part that was missing when the window had been over for seven days.
+        part that was missing when the window had been over for seven days; 503 if it may be one: by
+        this clock alone, and no other confirms it.
         """
         header = self.header(batch_id)
         if header is None or not 0 <= part < len(header.part_hashes):
@@ -132,8 +133,8 @@ class Analyzer:
             ((state, window),) = change.execute(
                 "SELECT state, window FROM batch WHERE batch_id = ?", (batch_id,)
             )
-            if state == RECEIVING and self._has_lapsed(int(window)):
-                return 409
+            if state == RECEIVING and (refused := self._too_late(int(window))):
+                return refused
             kept = data if state == RECEIVING else None
             if not change.change(
                 "INSERT OR IGNORE INTO part (batch_id, part, bytes) VALUES (?, ?, ?)",
@@ -148,6 +149,14 @@ class Analyzer:
     def _has_lapsed(self, window: int) -> bool:
         """Whether a window has been over for so long that nothing more is taken of it."""
         return self.verdict(window, after=KEY_SECONDS) is Verdict.CLOSE
+
+    def _too_late(self, window: int) -> int | None:
+        """Return why a part of a batch that is not whole is not taken, or None."""
+        if self._has_lapsed(window):
+            return 409
+        over = (window + 1) * self.task.window_seconds + self.task.grace_seconds
+        held = self.clocks.hold() is not None and self.clocks.now() >= over + KEY_SECONDS
+        return 503 if held else None
 
     def header(self, batch_id: bytes) -> BatchHeader | None:
         """Return the header of a batch, or None."""

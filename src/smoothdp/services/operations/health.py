@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -237,6 +238,9 @@ def certificate_condition(
     kept = read_certificate(file)
     seen = kept if shown is None else shown
     days = days_left(seen)
+    if seen.not_valid_before_utc > datetime.now(UTC):
+        words = f"begins at {seen.not_valid_before_utc:%Y-%m-%d %H:%M} UTC: nobody believes it yet"
+        return Condition("certificate", False, words, Cause.TLS)
     if days < least_days:
         words = "has ended" if days < 0 else f"ends in {days:.1f} days"
         if seen != kept:

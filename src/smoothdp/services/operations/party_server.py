@@ -86,6 +86,7 @@ class PartyServer(uvicorn.Server):
         self._admin_state = PartyState(most_of_address=None)
         self._beside: asyncio.Task[None] | None = None
         self._listeners: list[socket.socket] = []
+        self._reading_again = asyncio.Lock()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start to listen; uvicorn's own lets a TLS handshake take a minute."""
@@ -116,14 +117,16 @@ class PartyServer(uvicorn.Server):
         except Exception as error:  # whatever is wrong with the files, the old ones still serve
             said(LOG, "certificates were not read again", Cause.TLS, error=error)
             return
-        kept = len(self._listeners)
-        old = self.servers[:kept]
-        # Both listen on one queue for a moment: nobody who connects meanwhile is refused.
-        copies = [listener.dup() for listener in self._listeners]
-        self.servers[:kept] = [await self._listen(copy) for copy in copies]
-        self._listeners = copies
-        for server in old:
-            server.close()
+        # Of two signals at once each closes what the one before has opened.
+        async with self._reading_again:
+            kept = len(self._listeners)
+            old = self.servers[:kept]
+            # Both listen on one queue for a moment: nobody who connects meanwhile is refused.
+            copies = [listener.dup() for listener in self._listeners]
+            self.servers[:kept] = [await self._listen(copy) for copy in copies]
+            self._listeners = copies
+            for server in old:
+                server.close()
         LOG.warning("certificates were read again", extra={"event": "certificates were read again"})
 
     async def _listen(self, listener: socket.socket) -> asyncio.base_events.Server:

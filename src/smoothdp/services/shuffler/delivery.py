@@ -7,6 +7,7 @@ from typing import Protocol, TypeAlias
 
 import httpx
 
+from smoothdp.errors import InvalidData
 from smoothdp.services.faults import Reach
 from smoothdp.services.operations.logs import Cause, PutOff
 from smoothdp.services.shuffler.shuffler_tables import DELIVERED, PURGED, SEALED
@@ -56,6 +57,7 @@ def deliver_batches(shuffler: Delivering, put: Put) -> int:
 
     Raises:
         OSError: the analyser could not be reached, or is out of order.
+        InvalidData: a batch whose rows do not open: their keys were erased.
         DeliveryRefused: it answered that it will never take a batch.
     """
     purge_delivered(shuffler)
@@ -63,14 +65,15 @@ def deliver_batches(shuffler: Delivering, put: Put) -> int:
         "SELECT batch_id, window, header FROM batch WHERE state = ? ORDER BY window", (SEALED,)
     )
     refused: list[str] = []
-    put_off: PutOff | None = None
+    put_off: PutOff | InvalidData | None = None
     for batch_id, window, header in rows:
         try:
             _offer_batch(shuffler, put, f"/v2/batches/{bytes(batch_id).hex()}", batch_id, header)
         except _Refused as error:
             refused.append(f"the analyser answered {error} to the batch of window {window}")
-        except PutOff as error:
-            # One that is damaged here, or comes damaged each time, must not hold up later ones.
+        except (PutOff, InvalidData) as error:
+            # One that is damaged here, or comes damaged each time, must not hold up later ones; nor
+            # one of an older copy of a database, whose keys were erased since.
             put_off = put_off or error
     purge_delivered(shuffler)
     if refused:
@@ -89,6 +92,8 @@ def _offer_batch(shuffler: Delivering, put: Put, path: str, batch_id: bytes, hea
         data = shuffler.storage.read(
             "SELECT bytes FROM batch_part WHERE batch_id = ? AND part = ?", (batch_id, part)
         )
+        if not data:
+            return  # another process has handed it over meanwhile
         _offer(put, f"{path}/parts/{part}", data[0][0])
         shuffler.reach("deliver: between parts")
     shuffler.reach("deliver: before acknowledgement")

@@ -241,16 +241,18 @@ class GatewayCards:
 
     def _collecting(self) -> list[int]:
         """Return the windows that are open."""
-        return self._windows("state = ?")
+        rows = self._storage.read(
+            "SELECT window FROM collecting WHERE task_id = ? AND state = ?",
+            (self._task.task_id, OPEN),
+        )
+        return [int(window) for (window,) in rows]
 
     def _closed(self) -> list[int]:
-        """Return the windows that are over, of the last 30 days."""
-        return self._windows("state <> ?")
-
-    def _windows(self, which: str) -> list[int]:
+        """Return the windows that had a card and are over: also those of which no more is kept."""
         rows = self._storage.read(
-            f"SELECT window FROM collecting WHERE task_id = ? AND {which}",
-            (self._task.task_id, OPEN),
+            "SELECT window FROM card WHERE task_id = ? AND signed IS NOT NULL AND window NOT IN "
+            "(SELECT window FROM collecting WHERE task_id = ? AND state = ?)",
+            (self._task.task_id, self._task.task_id, OPEN),
         )
         return [int(window) for (window,) in rows]
 
