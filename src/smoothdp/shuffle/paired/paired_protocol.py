@@ -215,7 +215,7 @@ class PairedProtocol(ShuffleProtocol[int, Estimate], Generic[Estimate]):
         return self.honest_assumed if n_honest is None else super()._honest(n_honest)
 
     def profile(self, *, n_honest: int | None = None) -> PrivacyProfile:
-        """Return the exact privacy profile of what the analyser sees, of the cap too.
+        """Return the privacy profile of what the analyser sees: exact without a cap, else a bound.
 
         Args:
             n_honest: users who follow the protocol, the protected one included; the others may
