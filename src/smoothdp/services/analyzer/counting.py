@@ -48,11 +48,12 @@ def count_complete(analyzer: Analyzer) -> int:
         "SELECT batch_id, window FROM batch WHERE task_id = ? AND state = ?",
         (analyzer.task.task_id, COMPLETE),
     )
-    do_all(partial(_count, analyzer, bytes(row[0]), int(row[1])) for row in rows)
+    do_all(partial(count_batch, analyzer, bytes(row[0]), int(row[1])) for row in rows)
     return len(rows)
 
 
-def _count(analyzer: Analyzer, batch_id: bytes, window: int) -> None:
+def count_batch(analyzer: Analyzer, batch_id: bytes, window: int) -> None:
+    """Check, open and count a batch that is complete; nothing happens where its key is gone."""
     header, card = analyzer.header(batch_id), analyzer.cards.card(window)
     key = analyzer.cards.inner_key(window)
     if header is None or card is None or key is None:

@@ -20,6 +20,7 @@ from smoothdp.services.analyzer.analyzer_tables import (
     RELEASED,
 )
 from smoothdp.services.analyzer.counting import (
+    count_batch,
     count_complete,
     erase_ciphertexts,
     erase_tallies,
@@ -33,7 +34,7 @@ from smoothdp.services.formats.design.budget import KEY_SECONDS
 from smoothdp.services.formats.result import SignedResult
 from smoothdp.services.operations.clock_guard import Verdict
 from smoothdp.services.operations.every import do_all
-from smoothdp.services.store.storage import Transaction
+from smoothdp.services.store.storage import StorageFull, StorageUnreachable, Transaction
 from smoothdp.services.wire.window_state import missing_state
 
 LAPSED = "nothing more came of this window in seven days"
@@ -91,6 +92,7 @@ def end_lapsed(analyzer: Analyzer) -> None:
 def _end_if_lapsed(analyzer: Analyzer, window: int) -> None:
     if analyzer.verdict(window, after=KEY_SECONDS) is not Verdict.CLOSE:
         return
+    _count_at_last(analyzer, window)
     waits = analyzer.task.signed and analyzer.accounts_served(window) is None
     charged = _was_charged(analyzer, window)
     with analyzer.storage.transaction() as change:
@@ -116,6 +118,25 @@ def _end_if_lapsed(analyzer: Analyzer, window: int) -> None:
                 _keep_refusal(analyzer, change, bytes(batch_id), said)
         analyzer.cards.end(change, window)
     analyzer.storage.forget()
+
+
+def _count_at_last(analyzer: Analyzer, window: int) -> None:
+    """Count a batch that is still whole, if its key and its bytes allow it.
+
+    Raises:
+        StorageUnreachable, StorageFull: a fault that goes again, which is no reason to end it.
+    """
+    rows = analyzer.storage.read(
+        "SELECT batch_id FROM batch WHERE task_id = ? AND window = ? AND state = ?",
+        (analyzer.task.task_id, window, COMPLETE),
+    )
+    for (batch_id,) in rows:
+        try:
+            count_batch(analyzer, bytes(batch_id), window)
+        except (StorageUnreachable, StorageFull):
+            raise
+        except Exception:  # whatever is wrong with it was said when it was counted before
+            return
 
 
 def _was_charged(analyzer: Analyzer, window: int) -> bool:

@@ -17,7 +17,7 @@ from smoothdp.errors import InvalidData
 from smoothdp.services.operations.health import Condition
 from smoothdp.services.operations.logs import Cause
 from smoothdp.services.store.erasable_keys import name_of
-from smoothdp.services.store.migrations import Schema, number_of
+from smoothdp.services.store.migrations import Schema, number_of, require_tables
 from smoothdp.services.store.party_storage import (
     STORAGE_FILE,
     number_in_postgres,
@@ -92,10 +92,11 @@ def storage_file_condition(path: Path, schema: Schema | str) -> Condition:
     try:
         with _opened(path) as connection:
             has = number_of(connection)
+            Schema.of(schema).missing(has, path.name)
+            require_tables(connection, Schema.of(schema), path.name)
     except sqlite3.Error as error:
         cause = Cause.LOCKED if "locked" in str(error) else Cause.DISK
         return Condition("storage", False, f"{path.name} cannot be read: {error}", cause)
-    Schema.of(schema).missing(has, path.name)
     return _tables_condition(path.name, has, number)
 
 

@@ -76,14 +76,20 @@ class Schema:
         scripts = list(enumerate(self.migrations, start=self.first))
         return [(n, script) for n, script in scripts if n > number]
 
-    def tables(self) -> set[str]:
-        """Return the names of the tables that the scripts make.
+    def tables(self, number: int | None = None) -> set[str]:
+        """Return the names of the tables of a number, by default of the last.
 
-        >>> Schema(("CREATE TABLE IF NOT EXISTS box (item TEXT);",)).tables()
-        {'box'}
+        >>> schema = Schema(("CREATE TABLE box (item TEXT);", "CREATE TABLE lid (item TEXT);"))
+        >>> sorted(schema.tables()), schema.tables(1), schema.tables(0)
+        (['box', 'lid'], {'box'}, set())
         """
-        made = r"CREATE TABLE (?:IF NOT EXISTS )?(\w+)"
-        return {name for script in self.migrations for name in re.findall(made, script)}
+        made, names = r"CREATE TABLE (?:IF NOT EXISTS )?(\w+)", set[str]()
+        last = self.number if number is None else number
+        for script in self.migrations[: max(0, last - self.first + 1)]:
+            names |= set(re.findall(made, script))
+            for before, after in re.findall(r"ALTER TABLE (\w+) RENAME TO (\w+)", script):
+                names = names - {before} | {after}
+        return names
 
 
 _NUMBER_TABLE = """
@@ -98,12 +104,14 @@ def migrate_sqlite(connection: sqlite3.Connection, schema: Schema, where: str) -
     The number is in a table, and in ``user_version``, where programs before this table look.
 
     Raises:
-        InvalidData: a later number, or an earlier protocol; nothing is changed.
+        InvalidData: a later number, an earlier protocol, or tables of another party; nothing is
+            changed.
     """
+    schema.missing(number_of(connection), where)
+    require_tables(connection, schema, where)
     if number_of(connection) == schema.number and not schema.repeated:
         # A file that somebody else writes to can still be opened.
         return
-    schema.missing(number_of(connection), where)
     connection.execute("BEGIN IMMEDIATE")
     try:
         # Another process may have been first.
@@ -125,6 +133,21 @@ def migrate_sqlite(connection: sqlite3.Connection, schema: Schema, where: str) -
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
+
+
+def require_tables(connection: sqlite3.Connection, schema: Schema, where: str) -> None:
+    """Raise InvalidData unless a file has the schema's tables of its number.
+
+    The file of another party has a number too.
+    """
+    found = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+    missing = sorted(schema.tables(number_of(connection)) - {str(name) for (name,) in found})
+    if missing:
+        raise InvalidData(
+            expected=f"{where} with the table {missing[0]}",
+            got="none of this name: another program's file, or another party's",
+            remedy="Give the directory that this party serves from",
+        )
 
 
 def number_of(connection: sqlite3.Connection) -> int:

@@ -14,7 +14,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from smoothdp.errors import InvalidData, InvalidParameter, MissingExtra
+from smoothdp.errors import InvalidData, MissingExtra
 from smoothdp.services.store.erasable_keys import ErasableKeys
 from smoothdp.services.store.migrations import Schema
 from smoothdp.services.store.postgres_connection import Line, Losses
@@ -173,7 +173,6 @@ class PostgresStorage:
 
     def _prepare(self, schema: Schema, role: str) -> None:
         connection = self._writing.connected()
-        _require_fsync(connection)
         with connection.transaction():
             # Two services that start at once would both try to make the same table.
             connection.execute("SELECT pg_advisory_xact_lock(hashtext(current_schema())::bigint)")
@@ -258,7 +257,6 @@ def number_at(
     schema = Schema.of(schema)
     with Line(address, ROW_SECONDS, Losses()).used() as connection, closing(connection):
         connection.execute("SET default_transaction_read_only TO on")
-        _require_fsync(connection)
         if connection.execute("SELECT to_regclass('smoothdp_state')").fetchone() == (None,):
             _require_empty(connection, schema)
             return 0
@@ -290,15 +288,6 @@ def require_unused(key_file: Path, scopes: Sequence[bytes]) -> None:
             got="an empty one",
             remedy="Check its address and schema. Where that database is lost, so are its windows: "
             "delete the file of keys, and the party begins anew",
-        )
-
-
-def _require_fsync(connection: psycopg.Connection[Row]) -> None:
-    if connection.execute("SHOW fsync").fetchone() != ("on",):
-        raise InvalidParameter(
-            expected="a server with fsync=on",
-            got="off",
-            remedy="Set fsync=on: without it acknowledged reports would be lost",
         )
 
 

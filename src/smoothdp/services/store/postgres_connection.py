@@ -10,7 +10,7 @@ from typing import Any
 
 from smoothdp.errors import MissingExtra
 from smoothdp.services.store.postgres_refusals import locked, lost_or_same, not_connected
-from smoothdp.services.store.storage import Row, StorageFull
+from smoothdp.services.store.storage import Row, StorageFull, StorageUnreachable
 
 try:
     import psycopg
@@ -73,6 +73,7 @@ class Line:
                 connection = psycopg.connect(self.address, autocommit=True)
             except (psycopg.OperationalError, psycopg.ProgrammingError) as error:
                 raise not_connected(error, self.address) from None
+            _require_fsync(connection)
             # A snapshot must be taken after a lock was waited for, so one for each statement: at
             # REPEATABLE READ no window could be closed that took reports meanwhile.
             connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
@@ -110,6 +111,16 @@ class Line:
         with self._lock:
             if self._connection is not None:
                 self._connection.close()
+
+
+def _require_fsync(connection: psycopg.Connection[Row]) -> None:
+    if connection.execute("SHOW fsync").fetchone() != ("on",):
+        connection.close()
+        raise StorageUnreachable(
+            expected="a server with fsync=on",
+            got="off",
+            remedy="Set fsync=on, and reload it: without it acknowledged reports would be lost",
+        )
 
 
 def _set_seconds(connection: psycopg.Connection[Row], name: str, seconds: float) -> None:
