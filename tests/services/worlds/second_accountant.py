@@ -48,7 +48,9 @@ class SecondAccountant:
     def has_dummies(self) -> bool:
         return self.name not in ("boolean_sum", "real_sum", "split_sum")
 
-    def meaning(self, value: int) -> int:
+    def meaning(self, value: int | None) -> int:
+        if value is None:
+            return NOTHING
         means = value < self.values or (self.has_dummies and value == DUMMY)
         return value if means else NOTHING
 

@@ -6,7 +6,6 @@ keys and the ledger are files; it holds in memory what else the page wants on di
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import os
@@ -19,32 +18,28 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cryptography.exceptions import InvalidSignature, InvalidTag
-from cryptography.hazmat.primitives.asymmetric import padding, rsa
+from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
-from cryptography.hazmat.primitives.hashes import SHA384
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
-from tests.services.formats.rfc9180 import open_sealed
 from tests.services.worlds.second_accountant import NOTHING, SecondAccountant
-from tests.services.worlds.second_party import AFTER, BEFORE, RefusedError, tag
+from tests.services.worlds.second_checks import is_gateway, is_signed, is_spki, opened, sha256, vec
+from tests.services.worlds.second_party import RefusedError, tag
 
 PART, WEEK = 16_384, 7 * 86_400
 WORDS = {400: "malformed", 401: "unauthorized", 404: "unknown", 408: "slow", 409: "other"}
 WORDS |= {410: "over", 413: "long", 422: "damaged", 425: "too-early", 503: "later"}
-RELEASED, REFUSED, QUARANTINED = "RELEASED", "REFUSED", "QUARANTINED"
-
-
-def sha256(data: bytes) -> bytes:
-    return hashlib.sha256(data).digest()
-
-
-def vec(data: bytes) -> bytes:
-    return struct.pack(">H", len(data)) + data
+RELEASED, REFUSED, QUARANTINED, OVER = "RELEASED", "REFUSED", "QUARANTINED", "OVER"
 
 
 def refused(status: int, after: float | None = None) -> RefusedError:
     return RefusedError(status, WORDS[status], None if after is None else math.ceil(after))
+
+
+def verdict(wall: float, peer: float, close: float, age: float) -> str:
+    if not 0 <= age <= 600 or not abs(wall - peer) <= 60:
+        return "hold"
+    return "close" if min(wall, peer) >= close else "open"
 
 
 @dataclass
@@ -101,22 +96,21 @@ class SecondAnalyzer:
     def guard(self, close: float) -> str:
         wall, age = self.now(), self.boot() - self.heard
         self.moved = self.moved or abs(wall - self.boot() - self.start) > 60
-        if self.moved or not 0 <= age <= 600 or not abs(wall - self.told - age) <= 60:
-            return "hold"
-        return "close" if min(wall, self.told + age) >= close else "open"
+        return "hold" if self.moved else verdict(wall, self.told + age, close, age)
 
     def clock(self, who: str, body: bytes) -> bytes:
         try:
             document = json.loads(body)
         except ValueError:
             raise refused(400) from None
-        told = document.get("time", math.nan) if isinstance(document, dict) else None
-        if not isinstance(told, int | float) or isinstance(told, bool) or set(document) - {"time"}:
+        if not isinstance(document, dict):
             raise refused(400)
-        if "time" in document and not math.isfinite(told):
-            raise refused(400)
-        if who == "shuffler" and "time" in document:
-            self.told, self.heard = float(told), self.boot()
+        if "time" in document:
+            told = document["time"]
+            if type(told) not in (int, float) or not 0 <= told < math.inf:
+                raise refused(400)
+            if who == "shuffler":
+                self.told, self.heard = float(told), self.boot()
         if (self.guard(0) == "hold" and who == "issuer") or self.moved:
             raise refused(503)
         return json.dumps({"time": self.now()}).encode()
@@ -141,42 +135,23 @@ class SecondAnalyzer:
     # Section 4.
     def put_key(self, kind: str, w: int, body: bytes) -> int:
         end, window = (w + 1) * self.length, self.windows.get(w, Window())
-        if not (self.is_gateway(w, body) if kind == "gateway" else self.is_spki(body)):
+        if not (is_gateway(w, body) if kind == "gateway" else is_spki(body)):
             raise refused(400)
+        if self.now() >= end:
+            raise refused(410)
+        early = end - self.length - self.now() - max(2 * self.length, 86_400)
+        if early >= 0:
+            raise refused(425, early)
+        if not window.half and len({*self.inner_keys(), *self.charges()}) >= self.law.paid:
+            raise refused(404)
         if kind in window.keys:
             if window.keys[kind] != body:
                 raise refused(409)
             return 200
-        if self.now() >= end:
-            raise refused(410)
-        early = end - self.length - self.now() - max(2 * self.length, 86_400)
-        if early >= 60:
-            raise refused(425, early)
-        if self.inner_file(w).exists():
-            raise refused(409)
-        alive = self.inner_keys()
-        if len({*alive, *self.charges()}) >= self.law.paid:
-            raise refused(404)
         self.windows.setdefault(w, window).keys[kind] = body
-        if len(window.keys) == 1 + self.q:
+        if len(window.keys) == 1 + self.q and not self.inner_file(w).exists():
             self.make_card(w, window)
         return 201
-
-    def is_gateway(self, w: int, body: bytes) -> bool:
-        if body[:3] + body[35:] != struct.pack(">BHHHH", w % 256, 0x0020, 4, 1, 3):
-            return False
-        try:
-            # It raises where the shared secret is zero.
-            key = X25519PublicKey.from_public_bytes(body[3:35])
-            X25519PrivateKey.generate().exchange(key)
-        except ValueError:
-            return False
-        return True
-
-    def is_spki(self, body: bytes) -> bool:
-        modulus = body[len(BEFORE) : -len(AFTER)]
-        fixed = body == BEFORE + modulus + AFTER and len(modulus) == 256
-        return fixed and modulus[0] >= 128 and bool(modulus[-1] % 2)
 
     def make_card(self, w: int, window: Window) -> None:
         inner = X25519PrivateKey.generate()
@@ -195,11 +170,13 @@ class SecondAnalyzer:
     def put_card(self, w: int, body: bytes) -> int:
         window = self.windows.get(w, Window())
         self.get_card(w)
-        if window.signed == body:
+        if window.signed and window.signed == body:
             return 200
-        if body[:-64] != window.half:
+        if window.signed or body[: len(window.half)] != window.half:
             raise refused(409)
-        if not self.good("shuffler", "card", window.card, body[-64:]):
+        if len(body) != len(window.half) + 64 or not self.good(
+            "shuffler", "card", window.card, body[-64:]
+        ):
             raise refused(422)
         window.signed = body
         return 201
@@ -218,7 +195,7 @@ class SecondAnalyzer:
     def put_served(self, w: int, body: bytes) -> int:
         window = self.windows.get(w, Window())
         if not window.signed:
-            raise refused(404)
+            raise refused(409)
         own = body[:33] == b"\x02" + sha256(window.card) and len(body) == 105
         if not own or not self.good("issuer", "served", body[:-64], body[-64:]):
             raise refused(400)
@@ -248,9 +225,9 @@ class SecondAnalyzer:
                 raise refused(409)
             return 200
         close = (w + 1) * self.length + self.grace
-        verdict = self.guard(close)
-        if verdict != "close":
-            raise refused(425, close - self.now()) if verdict == "open" else refused(503)
+        said = self.guard(close)
+        if said != "close":
+            raise refused(425, close - self.now()) if said == "open" else refused(503)
         if window.state or self.guard(close + WEEK) == "close":
             raise refused(409)
         window.header = body
@@ -284,10 +261,15 @@ class SecondAnalyzer:
                         self.end(w, window, *self.judged(w, window))
                         continue
                 if self.guard((w + 1) * self.length + self.grace + WEEK) == "close":
-                    self.end(w, window, REFUSED, "no whole batch came in time", {})
+                    if window.header:
+                        self.end(w, window, REFUSED, "no whole batch came in time", {})
+                    else:
+                        window.state = OVER
+                        self.erase(w)
             for w in self.inner_keys():
                 late = (w + 1) * self.length + self.grace + WEEK
-                if w not in self.windows and self.guard(late) == "close":
+                lost = not self.windows.get(w, Window()).half
+                if lost and self.guard(late) == "close":
                     self.erase(w)
 
     def count(self, w: int, window: Window) -> None:
@@ -304,32 +286,16 @@ class SecondAnalyzer:
             window.fault = "two slots are equal"
         elif window.marks != window.header[-96:-64]:
             window.fault = "the marks are not those that the shuffler signed"
-        elif self.q and not all(self.has_token(window, record) for record in records):
+        elif self.q and not all(self.has_token(window, one) for one in records):
             window.fault = "a slot has no good signature of the issuer"
         else:
             inner, info = self.inner_keys()[w], tag("inner") + digest
-            window.tally = Counter(self.opened(slot, inner, info) for slot in slots)
+            values = (opened(slot, inner, info) for slot in slots)
+            window.tally = Counter(self.law.meaning(value) for value in values)
 
     def has_token(self, window: Window, record: bytes) -> bool:
-        spki, names = window.keys["issuer"], (self.task["issuer"]["name"], self.task["origin"])
-        issuer, origin = (vec(name.encode()) for name in names)
-        challenge = b"\x20" + sha256(tag("token") + sha256(window.card))
-        challenge = b"\x00\x02" + issuer + challenge + origin
-        token = b"\x00\x02" + sha256(tag("slot") + record[:52]) + sha256(challenge) + sha256(spki)
-        key = rsa.RSAPublicNumbers(65537, int.from_bytes(spki[len(BEFORE) : -len(AFTER)]))
-        pss = padding.PSS(padding.MGF1(SHA384()), 48)
-        try:
-            key.public_key().verify(record[52:], token, pss, SHA384())
-        except InvalidSignature:
-            return False
-        return True
-
-    def opened(self, slot: bytes, inner: bytes, info: bytes) -> int:
-        try:
-            value = open_sealed(slot, inner, info=info)
-        except (InvalidTag, ValueError):
-            return NOTHING
-        return self.law.meaning(int.from_bytes(value))
+        names = self.task["issuer"]["name"], self.task["origin"]
+        return is_signed(record, window.keys["issuer"], sha256(window.card), names)
 
     def judged(self, w: int, window: Window) -> tuple[str, str, dict[str, Any]]:
         users, law, tally = window.users, self.law, window.tally
@@ -394,3 +360,12 @@ class SecondAnalyzer:
         window.state, window.result = state, json.dumps(answer).encode()
         window.tally, window.parts = None, dict.fromkeys(window.parts, b"")
         self.erase(w)
+
+    def words(self, w: int) -> str:
+        """Return what is said to people of a window without an end."""
+        window, end = self.windows.get(w, Window()), (w + 1) * self.length
+        if window.header:
+            return "arriving" if len(window.parts) < len(window.hashes) else "counting"
+        if self.now() < end:
+            return "open" if self.now() >= end - self.length else "not begun"
+        return "taking late reports" if self.now() < end + self.grace else "no batch"

@@ -61,7 +61,7 @@ def answered(
             window = analyzer.windows.get(number_of(w), Window())
             if window.result:
                 return 200 if window.state == RELEASED else 403, window.result
-            return 202, json.dumps({"state": "received" if window.header else "open"}).encode()
+            return 202, json.dumps({"state": analyzer.words(number_of(w))}).encode()
     raise refused(404)
 
 

@@ -29,8 +29,8 @@ from tests.services.worlds.second_shuffler import SecondShuffler
 
 WINDOW, HOUR, GRACE, WEEK = 1000, 3600, 600, 7 * 86_400
 OTHERS: dict[str, tuple[Any, Any]] = {
-    "issuer": (SecondIssuer, IssuerParty),
     "shuffler": (SecondShuffler, ShufflerParty),
+    "issuer": (SecondIssuer, IssuerParty),
 }
 
 
@@ -68,15 +68,21 @@ class SecondWorld:
                 own = json.loads((folder / name / "secrets.json").read_text())
                 other = page(self.task.encoded, own, self.url, now=lambda: self.now)
                 self.works.append(other.round)
-                self.who[name] = stack.enter_context(other.listening())
             else:
                 other = library.from_directory(folder / name, clocks=self.clocks())
                 stack.callback(other.close)
                 self.works.append(partial(other.work, self.url))
-                app = other.app(self.url, work_seconds=3600)
-                self.who[name] = stack.enter_context(on_loopback(app))
             self.others[name] = other
         self.works.append(self.analyzer.work)
+
+    def serve(self) -> None:
+        """Let issuer and shuffler listen; the library's also work once, beside the rounds here."""
+        for name, other in self.others.items():
+            if isinstance(other, SecondIssuer | SecondShuffler):
+                self.who[name] = self.stack.enter_context(other.listening())
+            else:
+                app = other.app(self.url, work_seconds=3600)
+                self.who[name] = self.stack.enter_context(on_loopback(app))
 
     def second_analyzer(self) -> SecondAnalyzer:
         """Start the analyser from the page on the files that it has."""
