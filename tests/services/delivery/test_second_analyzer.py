@@ -35,8 +35,7 @@ ALL = ("analyzer", "shuffler", "issuer")
 
 
 @pytest.fixture
-def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ExitStack]:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+def stack() -> Iterator[ExitStack]:
     with ExitStack() as opened:
         yield opened
 

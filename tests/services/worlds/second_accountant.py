@@ -138,7 +138,7 @@ class SecondAccountant:
         values = np.repeat(*np.array(sent, dtype=np.int64).reshape(-1, 2).T)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PrivacyWarning)
-            found = protocol.analyze(values)
+            found = protocol.estimate(protocol.read(values))
         error = protocol.error(FAILS, simultaneous=True)
         if "histogram" in self.name:
             names = self.task["domain"] or [str(one) for one in range(self.size)]

@@ -99,21 +99,24 @@ class SecondAnalyzer:
         return "hold" if self.moved else verdict(wall, self.told + age, close, age)
 
     def clock(self, who: str, body: bytes) -> bytes:
+        if who == "shuffler":
+            self.hear(body)
+        if (self.guard(0) == "hold" and who == "issuer") or self.moved:
+            raise refused(503)
+        return json.dumps({"time": self.now()}).encode()
+
+    def hear(self, body: bytes) -> None:
         try:
             document = json.loads(body)
         except ValueError:
             raise refused(400) from None
         if not isinstance(document, dict):
             raise refused(400)
-        if "time" in document:
-            told = document["time"]
+        if document:
+            told = document.get("time")
             if type(told) not in (int, float) or not 0 <= told < math.inf:
                 raise refused(400)
-            if who == "shuffler":
-                self.told, self.heard = float(told), self.boot()
-        if (self.guard(0) == "hold" and who == "issuer") or self.moved:
-            raise refused(503)
-        return json.dumps({"time": self.now()}).encode()
+            self.told, self.heard = float(told), self.boot()
 
     # Section 2: zeros are a key that was erased, and the file says for ever that sigA left.
     def inner_file(self, w: int) -> Path:
