@@ -113,7 +113,7 @@ class SecondAnalyzer:
         if not isinstance(document, dict):
             raise refused(400)
         if document:
-            told = document.get("time")
+            told: Any = document.get("time")
             if type(told) not in (int, float) or not 0 <= told < math.inf:
                 raise refused(400)
             self.told, self.heard = float(told), self.boot()
