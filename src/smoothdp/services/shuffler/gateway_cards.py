@@ -94,12 +94,11 @@ class GatewayCards:
             InvalidData: a card of another task, window or gateway key, without the analyser's
                 signature, one whose gateway key was lost, or a second card for the window.
         """
+        # Before the card is looked for: another process that signs it stores it first.
+        noted = self._signed_name(window) in self._keys.notes()
         if (stored := self.stored(window)) is not None:
-            if stored[: len(offered)] != offered:
-                raise _refused("the one card of the window", "a second one")
-            self._note_signed(window)
-            return stored
-        if self._signed_name(window) in self._keys.notes():
+            return self._the_same(window, stored, offered)
+        if noted:
             # The database was lost, or is an older copy: there is a signature to another card.
             raise _refused("a window without a card", "one whose card was lost here")
         task_window = (self._task.task_id, window)
@@ -112,14 +111,24 @@ class GatewayCards:
                 "WHERE task_id = ? AND window = ? AND state = ?",
                 (signed, SIGNED, *task_window, OFFERED),
             ):
-                raise _refused("a card that is not signed yet", "one that is")
-            change.change(
-                "INSERT INTO collecting (task_id, window, state, tag_key) VALUES (?, ?, ?, ?)",
-                (*task_window, OPEN, new_secret()),
-            )
+                # Another process was first.
+                ((signed,),) = change.execute(
+                    "SELECT signed FROM card WHERE task_id = ? AND window = ?", task_window
+                )
+            else:
+                change.change(
+                    "INSERT INTO collecting (task_id, window, state, tag_key) VALUES (?, ?, ?, ?)",
+                    (*task_window, OPEN, new_secret()),
+                )
         self._reach("card: signature stored")
+        return self._the_same(window, bytes(signed), offered)
+
+    def _the_same(self, window: int, stored: bytes, offered: bytes) -> bytes:
+        """Return the card that is stored if it is the one that is offered."""
+        if stored[: len(offered)] != offered:
+            raise _refused("the one card of the window", "a second one")
         self._note_signed(window)
-        return signed
+        return stored
 
     def note_over(self) -> None:
         """Note beside the keys, which have no older copy, which windows are over."""

@@ -21,6 +21,7 @@ from starlette.applications import Starlette
 from smoothdp.errors import InvalidData, SmoothdpError
 from smoothdp.services.analyzer.analyzer_party import AnalyzerParty
 from smoothdp.services.analyzer.release import work
+from smoothdp.services.analyzer.window_cards import GATEWAY, ISSUER
 from smoothdp.services.check import check_party
 from smoothdp.services.formats import batch as batches
 from smoothdp.services.formats.result import SignedResult
@@ -43,7 +44,7 @@ from tests.services.operations.served import Served, serving
 from tests.services.storages import ONLY_POSTGRESQL, ONLY_SQLITE, Current
 from tests.services.worlds.directories import party_directories
 from tests.services.worlds.older_copies import copy_of, put_in_place
-from tests.services.worlds.party_world import HOUR, WINDOW, PartyWorld
+from tests.services.worlds.party_world import HOUR, WINDOW, PartyWorld, issuer_key
 from tests.services.worlds.small_tasks import small_task
 from tests.services.worlds.whole_world import LOST, WholeWorld, weak_task
 
@@ -356,6 +357,38 @@ def test_a_process_whose_batch_another_one_hands_over_meanwhile_goes_on(
     assert world.tell_served(USERS) == 201
     work(world.analyzer)
     assert world.result()["users"] == USERS
+    world.close()
+
+
+@pytest.mark.parametrize("when", ["the notes are read", "it is checked"])
+def test_a_card_that_another_process_signs_meanwhile_is_no_fault_of_the_analyser(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    when: str,
+    storage_kind: str,  # noqa: ARG001
+) -> None:
+    """The guide: "whatever the number of processes". Whoever came second was told of a card that
+    "was lost here", or that is signed already, and to ask who runs the analyser.
+    """
+    world = PartyWorld(tmp_path)
+    cards, keys = world.shuffler.cards, world.analyzer.cards
+    keys.put_key(GATEWAY, WINDOW, cards.offered_key(WINDOW))
+    keys.put_key(ISSUER, WINDOW, issuer_key().public.spki)
+    offered = keys.shown(WINDOW)
+    assert offered is not None
+    first: list[bytes] = []
+    where: object = cards._keys if when == "the notes are read" else cards
+    name = "notes" if when == "the notes are read" else "offered_key"
+    asked = getattr(where, name)
+
+    def meanwhile(*args: object) -> object:
+        monkeypatch.setattr(where, name, asked)
+        first.append(cards.sign(WINDOW, offered))
+        return asked(*args)
+
+    monkeypatch.setattr(where, name, meanwhile)
+    assert cards.sign(WINDOW, offered) == first[0]
+    assert len(first) == 1
     world.close()
 
 
