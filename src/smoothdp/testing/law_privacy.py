@@ -37,6 +37,7 @@ _ROUGH, _FINE = 2e-3, 1e-6
 other integrals."""
 _ORDERS = (1.001, 1.5, 2.0, 3.0, 5.0, 8.0, 9.9, 16.0, 40.0, 100.0)
 _NODES = 2000
+_LEAST_LOG_WEIGHT = -1e6
 _SHARES = (0.0, 0.5, 1.0)
 _SEED, _RELEASES = 20261122, 600
 
@@ -62,8 +63,9 @@ class Target:
 
 
 def _largest_loss(law: NoiseDistribution, shift: float, dilation: float) -> float:
-    loss = losses(law, shift, dilation)[1]
-    return float(np.abs(loss[np.isfinite(loss)]).max())
+    log_weight, loss = losses(law, shift, dilation)
+    # Farther out than any mass a float is too coarse for a shift: 2^53 - 1 may be 2^53 - 2.
+    return float(np.abs(loss[np.isfinite(loss) & (log_weight > _LEAST_LOG_WEIGHT)]).max())
 
 
 def _delta(law: NoiseDistribution, shift: float, dilation: float, *, epsilon: float) -> float:
