@@ -24,6 +24,7 @@ from smoothdp.services.formats.batch import BatchHeader
 from smoothdp.services.formats.card import SignedCard
 from smoothdp.services.formats.marks import MarksFile
 from smoothdp.services.formats.result import SignedResult
+from smoothdp.services.store.overwritten_log import log_of
 from smoothdp.services.wire.calls import ServiceError, connect, one_place
 from tests.services.page.page_program import needs_node, run
 from tests.services.worlds.issuing_world import HOUR, WINDOW, IssuingWorld, Recorder
@@ -183,6 +184,19 @@ def test_two_calls_at_once_in_one_program_lose_no_draw_of_another_one(
         assert drawn
         assert another("third") == drawn
     world.close()
+
+
+def test_a_second_call_in_one_program_gives_back_no_lock_of_the_first(tmp_path: Path) -> None:
+    """The cause of the above: whoever else comes and goes leaves the log of a state in use."""
+    state = tmp_path / "windows.sqlite"
+    first = OutcomeStore(state)
+    first.keep_card(b"task", 7, digest=b"digest", signed=b"card")
+    OutcomeStore(state).close()
+    read = "import sqlite3, sys; file = sqlite3.connect(sys.argv[1]); "
+    read += "file.execute('SELECT count(*) FROM card').fetchone(); file.close()"
+    subprocess.run([sys.executable, "-S", "-c", read, str(state)], check=True)
+    assert log_of(state).exists()
+    first.close()
 
 
 def test_a_state_that_is_there_is_made_private_and_no_link_is_followed(tmp_path: Path) -> None:
