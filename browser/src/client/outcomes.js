@@ -211,8 +211,9 @@ export const keepPass = (place, most) =>
     const passes = row && passesOf(row);
     if (!place.pass || !passes || passes.includes(place.pass)) return;
     if ((await counted(rows, place)).length >= most) throw new Refused(OTHER_PASS);
-    const pass = passes.length ? [...passes, place.pass] : place.pass;
-    await request(rows.put({ ...row, pass }, keyOf(place)));
+    // One without a pass was made with nobody knows which: it stays everybody's.
+    if (!passes.length) return;
+    await request(rows.put({ ...row, pass: [...passes, place.pass] }, keyOf(place)));
   });
 
 /** Keep the report and erase slots and seed, in one transaction. */

@@ -3965,8 +3965,8 @@
     const passes = row && passesOf(row);
     if (!place.pass || !passes || passes.includes(place.pass)) return;
     if ((await counted(rows, place)).length >= most) throw new Refused(OTHER_PASS);
-    const pass = passes.length ? [...passes, place.pass] : place.pass;
-    await request(rows.put({ ...row, pass }, keyOf(place)));
+    if (!passes.length) return;
+    await request(rows.put({ ...row, pass: [...passes, place.pass] }, keyOf(place)));
   });
   var keepReport = (place, report) => change(place, DRAWN, { state: FINAL, report });
   var keepEnd = (place) => change(place, DRAWN, { state: ENDED });
