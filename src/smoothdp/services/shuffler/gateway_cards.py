@@ -55,6 +55,7 @@ class GatewayCards:
         self._storage, self._keys, self._task, self._sign_key = storage, keys, task, sign_key
         self._reach = reach
         self._opened: dict[int, tuple[SignedCard, PrivateKey]] = {}
+        self._noted: set[int] = set()
         notes = self._keys.notes()
         if over := [window for window in self._collecting() if self._over_name(window) in notes]:
             raise InvalidData(
@@ -135,6 +136,12 @@ class GatewayCards:
         noted = self._keys.notes()
         over = [self._over_name(window) for window in self._closed()]
         self._keys.note(*(name for name in over if name not in noted))
+
+    def note_end(self, window: int) -> None:
+        """Note beside the keys, before anybody is told of it, that a window is over."""
+        if window not in self._noted:
+            self._keys.note(self._over_name(window))
+            self._noted.add(window)
 
     def _note_signed(self, window: int) -> None:
         """Note beside the keys, which have no older copy, that a signature to a card leaves."""

@@ -293,13 +293,17 @@ class Shuffler:
     def is_expired(self, window: int) -> bool:
         """Whether the reports of a window were too few, and destroyed.
 
-        Clients count no window against the budget of which this is said.
+        Clients count no window against the budget of which this is said. It is noted beside the
+        keys before: an older copy of the storage would hand the window over.
         """
         rows = self.storage.read(
             "SELECT state FROM collecting WHERE task_id = ? AND window = ?",
             (self.task.task_id, window),
         )
-        return rows == [(EXPIRED,)]
+        if rows != [(EXPIRED,)]:
+            return False
+        self.cards.note_end(window)
+        return True
 
     def batch_states(self) -> dict[str, int]:
         """Return how many batches are in each state."""
