@@ -9,6 +9,7 @@ import secrets
 import signal
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -17,7 +18,9 @@ from typing import Any
 
 import pytest
 
-from smoothdp.errors import InvalidData
+from smoothdp.claims import PureDP
+from smoothdp.errors import BudgetExceeded, InvalidData
+from smoothdp.ledger import Ledger
 from smoothdp.services import take_part
 from smoothdp.services.client.outcomes import OutcomeStore
 from smoothdp.services.formats.card import SignedCard
@@ -260,3 +263,51 @@ def test_whoever_ends_after_a_state_was_moved_away_takes_no_log_of_the_new_one(
     assert kept.slots == DRAW["slots"]
     another.close()
     store.close()
+
+
+# ---- the same in the ledger
+
+
+def test_a_fork_beside_a_ledger_loses_no_charge(tmp_path: Path) -> None:
+    """ "The ledger is a file on one machine: all workers that release share it".
+
+    A worker that was forked while the program had the ledger open asked for no lock of its own.
+    When the program closed it, the log went, and with it what the worker charged from then on: the
+    next one was let to spend it again.
+    """
+    path = tmp_path / "ledger"
+    ledger = Ledger(path, budget=PureDP(1))
+    started, told = os.pipe(), os.pipe()
+    child = os.fork()
+    if child == 0:
+        own = Ledger(path)
+        own.left()
+        os.write(started[1], b"1")
+        os.read(told[0], 1)
+        own.spend(PureDP("0.9"))
+        os._exit(0)
+    os.read(started[0], 1)
+    del ledger
+    gc.collect()
+    os.write(told[1], b"1")
+    os.waitpid(child, 0)
+    for end in (*started, *told):
+        os.close(end)
+    again = Ledger(path)
+    assert again.spent() == PureDP("0.9")
+    with pytest.raises(BudgetExceeded):
+        again.spend(PureDP("0.9"))
+
+
+def test_a_ledger_goes_on_in_all_threads_after_a_fork(tmp_path: Path) -> None:
+    """What was closed for the fork is opened again, in the program and in the child."""
+    ledger = Ledger(tmp_path / "ledger", budget=PureDP(1))
+    with ThreadPoolExecutor(2) as threads:
+        for _ in range(3):
+            threads.submit(ledger.spend, PureDP("0.1")).result()
+            in_child(partial(spend_a_tenth, ledger))
+    assert ledger.spent() == PureDP("0.6")
+
+
+def spend_a_tenth(ledger: Ledger) -> None:
+    ledger.spend(PureDP("0.1"))
