@@ -27,8 +27,8 @@ from smoothdp.services.formats.card import SignedCard
 from smoothdp.services.formats.slots import seal_slots
 from smoothdp.services.store import storage
 from smoothdp.services.store.overwritten_log import log_of, overwrite_log
-from tests.services.worlds.issuing_world import HOUR, IssuingWorld
-from tests.services.worlds.quick_clients import hasten
+from tests.services.worlds.issuing_world import HOUR, WINDOW, IssuingWorld, Recorder
+from tests.services.worlds.quick_clients import hasten, hasty_world
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 DRAW: dict[str, Any] = {"card_digest": b"digest", "slots": b"1" * 5000, "seed": b"seed" * 8}
@@ -175,6 +175,33 @@ def in_child(call: Callable[[], None]) -> None:
         said = pipe.read()
     if said != "done":
         raise InvalidData(expected="a child that goes on", got=said, remedy="See above")
+
+
+# ---- whose state it is
+
+
+def test_two_accounts_of_one_device_keep_two_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ "Its state is the device's: who clears it begins anew".
+
+    Nobody clears anything here: the second answer, with the same pass and invitation, comes from
+    another account of the device, or a terminal that sets XDG_STATE_HOME for what runs in it. The
+    state is that of an account, and a browser has one of its own; the budget is passed.
+    """
+    world = hasty_world(tmp_path, monkeypatch, windows=1)
+    shuffler = Recorder(world)
+    asked = partial(take_part, world.task, 1, shuffler=shuffler.address, issuer=world.address)
+    asked = partial(asked, pass_secret="0a" * 48, invitation=world.invitation())
+    asked()
+    world.go_to((WINDOW + 1) * HOUR + 5.0)
+    world.open_window(WINDOW + 1)
+    with pytest.raises(InvalidData, match="pays for 1"):
+        asked()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "other"))
+    asked()
+    assert len(shuffler.bodies) == 2
+    world.close()
 
 
 # ---- what held
