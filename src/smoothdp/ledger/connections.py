@@ -1,4 +1,9 @@
-"""Open connections: one per thread and process, to the file that is at the path now."""
+"""Open connections: one per thread and process, to the file that is at the path now.
+
+None is open while the process forks. A child inherits what SQLite notes of locks in memory, and
+none of the locks: a connection of its own to the same file would ask the system for none, and
+whoever ends takes the log away in which it writes, with what was charged there.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +11,8 @@ import os
 import sqlite3
 import threading
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
@@ -13,6 +20,8 @@ from urllib.parse import quote
 _INHERITED: list[sqlite3.Connection] = []
 # Locks that take longer are waited for by whoever asks.
 _PATIENCE = 1.0
+# Held by whoever uses a connection, and while the process forks.
+_USED = threading.RLock()
 
 
 def connect(path: Path, mode: str, timeout: float) -> sqlite3.Connection:
@@ -37,6 +46,13 @@ def connect(path: Path, mode: str, timeout: float) -> sqlite3.Connection:
     return connection
 
 
+@contextmanager
+def in_use() -> Iterator[None]:
+    """Use connections: the process does not fork meanwhile."""
+    with _USED:
+        yield
+
+
 class Kept:
     """A connection with the process and the file that it belongs to."""
 
@@ -46,10 +62,30 @@ class Kept:
         self.file = file_at(path)
         # Not by __del__: in a cycle of garbage the connection may be finalised before this.
         self._closing = weakref.finalize(self, _close, self.connection, self.process)
+        _KEPT.add(self)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nobody has closed it."""
+        return self._closing.alive
 
     def close(self) -> None:
         """Close it, unless another process opened it."""
         self._closing()
+
+
+_KEPT = weakref.WeakSet[Kept]()
+
+
+def _before_fork() -> None:
+    _USED.acquire()
+    for kept in list(_KEPT):
+        kept.close()
+
+
+os.register_at_fork(
+    before=_before_fork, after_in_parent=_USED.release, after_in_child=_USED.release
+)
 
 
 def _close(connection: sqlite3.Connection, process: int) -> None:
@@ -79,7 +115,10 @@ class Connections:
         """Return the connection of this thread, new if the file or the process is another."""
         kept: Kept | None = getattr(self._local, "kept", None)
         if kept is not None and (
-            kept.process != os.getpid() or kept.file is None or kept.file != file_at(self._path)
+            not kept.is_open
+            or kept.process != os.getpid()
+            or kept.file is None
+            or kept.file != file_at(self._path)
         ):
             self.drop()
             kept = None

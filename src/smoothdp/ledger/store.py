@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from smoothdp.errors import LedgerError
-from smoothdp.ledger.connections import Connections, connect
+from smoothdp.ledger.connections import Connections, connect, in_use
 
 APPLICATION_ID = 0x53444C47
 FORMAT = 1
@@ -146,7 +146,8 @@ class Store:
         end = time.monotonic() + self.timeout
         while True:
             try:
-                return act()
+                with in_use():
+                    return act()
             except sqlite3.Error as error:
                 if _is_busy(error) and time.monotonic() < end:
                     time.sleep(_PAUSE)
