@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
+import socket
+import ssl
+import subprocess
+import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +26,20 @@ from smoothdp.services.shuffler.sealing import seal_due
 from smoothdp.services.store import postgres_connection
 from smoothdp.services.store.postgres import PostgresStorage
 from smoothdp.services.store.storage import StorageUnreachable
+from tests.services.operations.certificates import Authority
+from tests.services.operations.served import free_port
 from tests.services.storages import ONLY_POSTGRESQL, Current
 from tests.services.worlds.postgres_server import PostgresServer
 from tests.services.worlds.whole_world import LOST, WINDOW, WholeWorld, weak_task
 
-pytestmark = ONLY_POSTGRESQL
+DEPLOY = Path(__file__).parents[4] / "deploy"
+
+
+def on_postgresql(test: Callable[..., None]) -> Callable[..., None]:
+    """Run a test on PostgreSQL alone."""
+    for mark in ONLY_POSTGRESQL:
+        test = mark(test)
+    return test
 
 
 class Undone(Exception):
@@ -95,6 +109,7 @@ def _analyzers(folder: Path) -> PostgresStorage:
 # ---- a server that fails over --------------------------------------------------------------------
 
 
+@on_postgresql
 @pytest.mark.parametrize("reports", [0, 2])
 def test_a_shuffler_that_runs_on_refuses_a_standby_that_lags_behind(
     tmp_path: Path,
@@ -133,9 +148,15 @@ def test_a_shuffler_that_runs_on_refuses_a_standby_that_lags_behind(
     world.client("a").settle()
     with pytest.raises(InvalidData, match="budget"):
         world.take_part("a", window=late)
+    # The guide: "until what is left of it is dropped, after 30 days".
+    world.go_to(world.now + 31 * 86_400)
+    world.shuffler.forget_old()
+    seal_due(world.shuffler)
+    assert not world.shuffler.is_expired(WINDOW)
     world.close()
 
 
+@on_postgresql
 def test_a_server_that_is_lost_while_a_connection_is_made_is_away(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -165,6 +186,7 @@ def test_a_server_that_is_lost_while_a_connection_is_made_is_away(
     storage.close()
 
 
+@on_postgresql
 def test_a_server_that_is_only_read_is_away_and_looked_for_again(
     tmp_path: Path,
     storage_kind: str,  # noqa: ARG001
@@ -197,6 +219,7 @@ def test_a_server_that_is_only_read_is_away_and_looked_for_again(
 # ---- several processes ---------------------------------------------------------------------------
 
 
+@on_postgresql
 def test_a_process_that_was_cut_off_erases_no_key_that_another_one_uses(
     tmp_path: Path,
     storage_kind: str,  # noqa: ARG001
@@ -231,9 +254,69 @@ def test_a_process_that_was_cut_off_erases_no_key_that_another_one_uses(
     second.close()
 
 
+# ---- behind nginx --------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(shutil.which("nginx") is None, reason="no nginx")
+def test_nginx_limits_requests_that_are_under_way_and_no_silent_connections(tmp_path: Path) -> None:
+    """The guide: "The proxy then limits" requests under way "per address, which the party cannot
+    tell apart", and "ends silent connections after 5 seconds, however many an address has".
+
+    It said that connections are limited, and the example that an address has 16. Of one address 40
+    that say nothing are taken, and one more is answered.
+    """
+    authority = Authority(tmp_path, "client-ca")
+    for party in ("shuffler", "issuer", "analyzer"):
+        authority.certificate(party)
+    port, text = free_port(), (DEPLOY / "nginx.conf").read_text()
+    for theirs, ours in (
+        ("/etc/smoothdp", str(tmp_path)),
+        ("worker_processes auto", f"pid {tmp_path}/pid; daemon off; worker_processes 1"),
+        ("listen 443", f"listen 127.0.0.1:{port}"),
+        ("listen [::]:443 ssl;", ""),
+        # Nobody: it answers 502 itself.
+        ("127.0.0.1:8601", f"127.0.0.1:{free_port()}"),
+    ):
+        assert theirs in text
+        text = text.replace(theirs, ours)
+    (tmp_path / "nginx.conf").write_text(text)
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    command = ["nginx", "-c", str(tmp_path / "nginx.conf"), "-p", str(tmp_path)]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    with ExitStack() as stack:
+        stack.callback(process.wait, timeout=30)
+        stack.callback(process.terminate)
+        until = time.monotonic() + 10
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", port), timeout=5).close()
+                break
+            except OSError:
+                assert time.monotonic() < until
+                time.sleep(0.02)
+        silent = [
+            stack.enter_context(
+                context.wrap_socket(
+                    stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=5)),
+                    server_hostname="shuffler.example",
+                )
+            )
+            for _ in range(40)
+        ]
+        last = silent.pop()
+        last.sendall(b"GET / HTTP/1.1\r\nHost: shuffler.example\r\n\r\n")
+        assert last.recv(1 << 16).startswith(b"HTTP/1.1 502 ")
+        for connection in silent:
+            connection.setblocking(False)
+            with suppress(ssl.SSLWantReadError):
+                assert connection.recv(1) != b"", "it was closed"
+
+
 # ---- what held -----------------------------------------------------------------------------------
 
 
+@on_postgresql
 def test_a_server_that_is_lost_at_each_statement_has_each_report_counted_once(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -292,6 +375,7 @@ def test_a_server_that_is_lost_at_each_statement_has_each_report_counted_once(
     world.close()
 
 
+@on_postgresql
 def test_a_server_that_logs_every_statement_with_its_values_learns_no_slot(
     tmp_path: Path,
     storage_kind: str,  # noqa: ARG001
