@@ -7,8 +7,8 @@ import socket
 import ssl
 import subprocess
 import time
-from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -372,6 +372,61 @@ def test_a_server_that_is_lost_at_each_statement_has_each_report_counted_once(
         assert isinstance(storage, PostgresStorage)
         assert storage.forget()
         assert storage._keys.scopes() == []
+    world.close()
+
+
+@on_postgresql
+def test_a_commit_whose_answer_is_lost_each_time_has_each_report_counted_once(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    storage_kind: str,  # noqa: ARG001
+) -> None:
+    """The guide: "sending again is safe whenever"; the threat model: "it is stored once", "and
+    counts once".
+
+    The server has committed, and the connection is lost before it says so: at the first commit of
+    each step, in the next try at the second, and so on.
+    """
+    run, left, losses = psycopg.Connection.transaction, 0, 0
+
+    @contextmanager
+    def transaction(self: Any, *values: Any, **more: Any) -> Iterator[Any]:
+        nonlocal left, losses
+        with run(self, *values, **more) as begun:
+            yield begun
+        left -= 1
+        if left == 0:
+            losses += 1
+            self.close()
+            raise psycopg.OperationalError("the connection is lost")
+
+    def at_each(step: Callable[..., object], *given: object) -> object:
+        nonlocal left
+        for number in range(1, 100):
+            left = number
+            with suppress(StorageUnreachable):
+                done = step(*given)
+                if left > 0:
+                    return done
+        raise AssertionError("it never came to an end")
+
+    world = WholeWorld(tmp_path, fast=True)
+    card = world.open_window()
+    for person in "abcd":
+        assert world.take_part(person, lose=("reports request",)) == LOST
+    sealed = {p: seal_report(world.report_of(p).encode(), card) for p in "abcd"}
+    monkeypatch.setattr(psycopg.Connection, "transaction", transaction)
+    answers = [at_each(world.post, WINDOW, world.pass_of(p), sealed[p]) for p in "abcd"]
+    at_each(world.seal)
+    close_windows(world.issuer)
+    assert at_each(world.tell_served, 4) in (200, 201)
+    at_each(world.deliver)
+    at_each(work, world.analyzer)
+    monkeypatch.undo()
+    assert answers == [202] * 4
+    assert losses > 8
+    result = world.result()
+    assert (result["state"], result["users"], world.charged()) == ("RELEASED", 4, [WINDOW])
     world.close()
 
 
