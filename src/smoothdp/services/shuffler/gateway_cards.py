@@ -56,13 +56,7 @@ class GatewayCards:
         self._reach = reach
         self._opened: dict[int, tuple[SignedCard, PrivateKey]] = {}
         self._noted: set[int] = set()
-        notes = self._keys.notes()
-        if over := [window for window in self._collecting() if self._over_name(window) in notes]:
-            raise InvalidData(
-                expected=f"the newest state of the shuffler beside its keys in {keys.path}",
-                got=f"an older copy, in which window {over[0]} is open: it was closed since",
-                remedy="Start with the newest; if it was lost, with none, and let its windows go",
-            )
+        self.require_open(*self._collecting())
         # Beside a file of keys that is new: all that is known now.
         self.note_over()
         # Of a program that was stopped between storing a card and noting it, too: it is shown.
@@ -142,6 +136,20 @@ class GatewayCards:
         if window not in self._noted:
             self._keys.note(self._over_name(window))
             self._noted.add(window)
+
+    def require_open(self, *windows: int) -> None:
+        """Raise InvalidData where a window was closed since, by what is noted beside the keys.
+
+        Of windows that are open by the storage: that is an older copy then, as of a database
+        server that failed over to one that lags behind.
+        """
+        notes = self._keys.notes()
+        if over := [window for window in windows if self._over_name(window) in notes]:
+            raise InvalidData(
+                expected=f"the newest state of the shuffler beside its keys in {self._keys.path}",
+                got=f"an older copy, in which window {over[0]} is open: it was closed since",
+                remedy="Start with the newest; if it was lost, with none, and let its windows go",
+            )
 
     def _note_signed(self, window: int) -> None:
         """Note beside the keys, which have no older copy, that a signature to a card leaves."""

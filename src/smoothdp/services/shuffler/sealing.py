@@ -70,12 +70,16 @@ def seal_window(shuffler: Shuffler, window: int) -> Sealed | None:
     Otherwise the order is drawn from the operating system, and the batch and its marks are
     written and the reports deleted together: before the commit nobody has seen an order, after
     it there is one order only.
+
+    Raises:
+        InvalidData: rows that do not open, or of an older copy: the window was closed since.
     """
     task_window = (shuffler.task.task_id, window)
     with shuffler.storage.transaction() as change:
         # Groups that are being added are waited for; what is read below is read after that.
         if change.hold(STATE, task_window) != [(OPEN,)]:
             return None
+        shuffler.cards.require_open(window)
         marks, count = _read_marks(shuffler, change, task_window)
         left_out = {at // shuffler.task.slots for at in repeated_marks(marks)}
         users = count - len(left_out)

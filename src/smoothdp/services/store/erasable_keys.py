@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from cryptography.exceptions import InvalidTag
@@ -117,14 +117,20 @@ class ErasableKeys:
         """Return the scopes that have a key."""
         return [bytes(row[0]) for row in self._storage.read("SELECT scope FROM data_key")]
 
-    def erase(self, scopes: list[bytes]) -> bool:
-        """Overwrite the keys of scopes; False if somebody still reads the file's log."""
+    def erase(self, scopes: list[bytes], *, still: Callable[[], object] = lambda: None) -> bool:
+        """Overwrite the keys of scopes; False if somebody still reads the file's log.
+
+        Args:
+            scopes: whose rows are gone.
+            still: called before it is final; nothing is erased if it raises.
+        """
         with self._storage.transaction() as change:
             change.change_many(
                 "DELETE FROM data_key WHERE scope = ?", [(scope,) for scope in scopes]
             )
             if scopes:
                 change.rewrite("data_key")
+                still()
         return self._storage.forget()
 
     def note(self, *names: bytes) -> None:

@@ -224,12 +224,14 @@ class PostgresStorage:
 
         Rows are written under the same lock, so no key that is in use is erased. Those that
         are added beside it rely on a row that `USED_WHILE` names: while it is there their key
-        stays, and afterwards nothing more is added.
+        stays, and afterwards nothing more is added. The lock goes with the connection, so it is
+        asked once more before keys go: of a process that was stopped, say, and cut off meanwhile,
+        while another one added rows.
         """
         with self._writing.used() as connection, connection.transaction():
             connection.execute(_LOCK)
             done = [scope for scope in self._keys.scopes() if not is_live(connection, scope)]
-            return self._keys.erase(done)
+            return self._keys.erase(done, still=lambda: connection.execute("SELECT 1"))
 
     def close(self) -> None:
         """Close the connections and the key file."""

@@ -9,7 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from smoothdp.errors import MissingExtra
-from smoothdp.services.store.postgres_refusals import locked, lost_or_same, not_connected
+from smoothdp.services.store.postgres_refusals import (
+    locked,
+    lost_or_same,
+    not_connected,
+    only_read,
+)
 from smoothdp.services.store.storage import Row, StorageFull, StorageUnreachable
 
 try:
@@ -69,23 +74,29 @@ class Line:
         ):
             self.close()
             self._made_after = self._losses.count
+            connection: psycopg.Connection[Row] | None = None
             try:
                 connection = psycopg.connect(self.address, autocommit=True)
+                self._set_up(connection)
             except (psycopg.OperationalError, psycopg.ProgrammingError) as error:
+                if connection is not None:
+                    connection.close()
                 raise not_connected(error, self.address) from None
-            _require_fsync(connection)
-            # A snapshot must be taken after a lock was waited for, so one for each statement: at
-            # REPEATABLE READ no window could be closed that took reports meanwhile.
-            connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
-            connection.adapters.register_loader("numeric", _WholeNumber)
-            connection.execute("SET synchronous_commit TO on")
-            # A plan that was made while a table was empty reads all of it when it is full.
-            connection.execute("SET plan_cache_mode TO force_custom_plan")
-            _set_seconds(connection, "lock_timeout", self._wait)
-            if self._idle is not None:
-                _set_seconds(connection, "idle_in_transaction_session_timeout", self._idle)
             self._connection = connection
         return self._connection
+
+    def _set_up(self, connection: psycopg.Connection[Row]) -> None:
+        _require_fsync(connection)
+        # A snapshot must be taken after a lock was waited for, so one for each statement: at
+        # REPEATABLE READ no window could be closed that took reports meanwhile.
+        connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
+        connection.adapters.register_loader("numeric", _WholeNumber)
+        connection.execute("SET synchronous_commit TO on")
+        # A plan that was made while a table was empty reads all of it when it is full.
+        connection.execute("SET plan_cache_mode TO force_custom_plan")
+        _set_seconds(connection, "lock_timeout", self._wait)
+        if self._idle is not None:
+            _set_seconds(connection, "idle_in_transaction_session_timeout", self._idle)
 
     @contextmanager
     def used(self) -> Iterator[psycopg.Connection[Row]]:
@@ -102,6 +113,11 @@ class Line:
                 # The server's last word: it has undone everything.
                 connection.close()
                 raise lost_or_same(connection, error) from None
+            except errors.ReadOnlySqlTransaction:
+                # Another server is written to now: it is looked for again.
+                connection.close()
+                self._losses.count += 1
+                raise only_read() from None
             except psycopg.OperationalError as error:
                 self._losses.count += connection.closed
                 raise lost_or_same(connection, error) from None

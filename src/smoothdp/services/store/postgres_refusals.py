@@ -83,3 +83,12 @@ def locked() -> StorageLocked:
         got="locked by another process",
         remedy="See which one writes to it (pg_stat_activity), and end that",
     )
+
+
+def only_read() -> StorageUnreachable:
+    """Return that the server takes no changes, as a standby, or one that is to be one."""
+    return StorageUnreachable(
+        expected="a server that is written to",
+        got="one that is only read",
+        remedy="See which one is written to, and that the address leads there",
+    )
