@@ -277,7 +277,7 @@ def test_without_that_rule_a_group_would_be_unreadable(
     world: PartyWorld, other: PartyWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("smoothdp.services.store.postgres.USED_WHILE", {})
-    with pytest.raises(InvalidData, match="Restore that file"):
+    with pytest.raises(InvalidData, match="rows sealed with the keys"):
         keys_beside_a_group(world, other)
 
 
