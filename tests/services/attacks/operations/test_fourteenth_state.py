@@ -347,7 +347,7 @@ def test_a_process_whose_batch_another_one_hands_over_meanwhile_goes_on(
     world.close()
 
 
-@pytest.mark.parametrize("when", ["the notes are read", "it is checked"])
+@pytest.mark.parametrize("when", ["names are looked up", "it is checked"])
 def test_a_card_that_another_process_signs_meanwhile_is_no_fault_of_the_analyser(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -364,8 +364,8 @@ def test_a_card_that_another_process_signs_meanwhile_is_no_fault_of_the_analyser
     offered = keys.shown(WINDOW)
     assert offered is not None
     first: list[bytes] = []
-    where: object = cards._keys if when == "the notes are read" else cards
-    name = "notes" if when == "the notes are read" else "offered_key"
+    where: object = cards._keys if when == "names are looked up" else cards
+    name = "notes" if when == "names are looked up" else "offered_key"
     asked = getattr(where, name)
 
     def meanwhile(*args: object) -> object:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import secrets
 import socket
 import sqlite3
@@ -224,13 +225,14 @@ def test_disks_that_are_full_at_any_length_lose_nothing_of_what_was_committed(
     kept: set[int] = set()
 
     def live(life: int) -> None:
+        rng = random.Random(life)
         with told.open("w", buffering=1) as say:
             storage = SqliteStorage(path, schema)
-            _no_file_longer_than(path.stat().st_size + 1000 * secrets.randbelow(60))
+            _no_file_longer_than(path.stat().st_size + 1000 * rng.randrange(60))
             for number in range(life * 100, life * 100 + 12):
                 with suppress(Exception):
                     with storage.transaction() as change:
-                        item = secrets.token_bytes(secrets.choice([10, 3000, 9000]))
+                        item = rng.randbytes(rng.choice([10, 3000, 9000]))
                         change.change("INSERT INTO box VALUES (?, ?)", (number, item))
                     say.write(f"{number}\n")
                 with suppress(Exception):
