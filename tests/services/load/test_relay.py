@@ -44,6 +44,9 @@ def asked(relay: Relay, n: int, *, receives: int | None = None) -> list[socket.s
         connection.settimeout(10)
         try:
             connection.connect(("127.0.0.1", int(port)))
+            # Where nobody listens any more, the system may take this very port: to itself.
+            if connection.getsockname() == connection.getpeername():
+                raise ConnectionRefusedError
         except OSError:
             connection.close()
             raise
