@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ipaddress
+import itertools
 import json
 import os
 import re
@@ -10,14 +12,21 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 from typing import Any
 
+import httpx
 import pytest
 
 from smoothdp.cli.serving.serve import serve
 from smoothdp.services.formats.report import sealed_bytes
 from smoothdp.services.operations.bodies import BODY_SECONDS
-from smoothdp.services.operations.connections import HEADER_SECONDS, LEAST_DESCRIPTORS
+from smoothdp.services.operations.connections import (
+    HEADER_SECONDS,
+    LEAST_DESCRIPTORS,
+    network_of,
+)
+from tests.services.operations.served import free_port
 
 ROOT = Path(__file__).parents[3]
 DEPLOY = ROOT / "deploy"
@@ -212,6 +221,51 @@ def test_nginx_takes_the_file(tmp_path: Path) -> None:
         timeout=60,
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.skipif(shutil.which("nginx") is None, reason="no nginx")
+def test_nginx_counts_a_network_of_ipv6_as_one(tmp_path: Path) -> None:
+    """A host has 2^64 addresses: the hosts that the party itself counts as one are one, or two.
+
+    A network that ends with zeros, such as 2001:db8:1::/64, is written in two ways.
+    """
+    text = (DEPLOY / "nginx.conf").read_text()
+    found = re.search(r"map \$remote_addr \$host_or_network \{.*?\n    \}", text, re.DOTALL)
+    assert found is not None
+    assert "limit_conn_zone $host_or_network zone=address:10m;" in text
+    port = free_port()
+    (tmp_path / "nginx.conf").write_text(
+        f"pid {tmp_path}/pid; daemon off; error_log /dev/null; events {{ }}\nhttp {{\n"
+        f"access_log off; set_real_ip_from 127.0.0.1; real_ip_header X-Real-IP;\n{found[0]}\n"
+        f"server {{ listen 127.0.0.1:{port}; return 200 $host_or_network; }} }}\n"
+    )
+    random = Random(64)
+    networks = [0x20010DB800010002, 0x20010DB8 << 32 | 0x10000, 0x20010DB8 << 32, 0x2A << 56]
+    hosts = [0, 1, 0xFFFF, 1 << 48, 1 << 16, *(random.getrandbits(64) for _ in range(40))]
+    numbers = [network << 64 | host for network in networks for host in hosts]
+    addresses = [*map(str, map(ipaddress.IPv6Address, numbers)), "203.0.113.9", "203.0.113.10"]
+    command = ["nginx", "-c", str(tmp_path / "nginx.conf"), "-p", str(tmp_path)]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    try:
+        with httpx.Client(
+            transport=httpx.HTTPTransport(retries=8), base_url=f"http://127.0.0.1:{port}"
+        ) as client:
+            counted = {
+                address: client.get("/", headers={"x-real-ip": address}).text
+                for address in addresses
+            }
+    finally:
+        process.terminate()
+        process.wait(timeout=30)
+    assert all(counted.values()), "an empty name is not counted"
+    names: dict[str, set[str]] = {}
+    for address, name in counted.items():
+        names.setdefault(network_of(address), set()).add(name)
+    assert len(names) == len(networks) + 2
+    assert all(len(of_one) <= 2 for of_one in names.values())
+    assert len(names["2001:db8:1:2::"]) == 1
+    for one_network, other in itertools.combinations(names.values(), 2):
+        assert not one_network & other
 
 
 # ---- the container
