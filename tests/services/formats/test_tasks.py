@@ -202,6 +202,21 @@ def test_a_short_budget_is_said_to_wait_for_windows_with_too_few_people() -> Non
     assert "budget" not in " ".join(week.advice)
 
 
+def test_who_invites_too_many_people_for_the_largest_batch_is_told_the_number() -> None:
+    """The number is exact: one below a full window is released, at it no batch is."""
+    task = SIGNED.create("boolean_sum", min_batch=200, max_batch=250)
+    (words,) = [words for words in task.advice if "not released" in words]
+    number = int(words.removeprefix("Once ").split(" ")[0].replace(",", ""))
+    assert task.keeps_promise(task.honest(task.max_batch, accounts=number - 1))
+    assert not task.keeps_promise(task.honest(task.max_batch, accounts=number))
+    for roomy in ({}, {"max_batch": 250, "honest_share": "1"}):
+        other = SIGNED.create("boolean_sum", min_batch=200, **roomy)
+        assert "not released" not in " ".join(other.advice)
+    assert "not released" not in " ".join(
+        OPEN.create("boolean_sum", min_batch=200, max_batch=250).advice
+    )
+
+
 def test_windows_of_a_clock() -> None:
     task = TASKS["boolean_sum"]
     day = task.window_seconds

@@ -15,7 +15,11 @@ from smoothdp.exact.random.entropy import Entropy
 from smoothdp.services.formats.design.budget import budget_sentence
 from smoothdp.services.formats.design.protocols import CollectProtocol, Design
 from smoothdp.services.formats.design.task_shape import TaskIssuer, TaskNumbers, require_shape
-from smoothdp.services.formats.design.task_words import cost_sentence, theorem_sentence
+from smoothdp.services.formats.design.task_words import (
+    cost_sentence,
+    room_sentence,
+    theorem_sentence,
+)
 from smoothdp.services.formats.signing import VerifyingKey
 from smoothdp.services.wire.canonical import canonical_json, parse_canonical
 from smoothdp.services.wire.hybrid import SUITE
@@ -188,8 +192,13 @@ class Task(TaskNumbers):
 
     @property
     def advice(self) -> tuple[str, ...]:
-        """What whoever makes the task should know: costs, what is not proved, a short budget."""
-        sentences = (cost_sentence(self), theorem_sentence(self), budget_sentence(self))
+        """What whoever makes the task should know: costs, what is not proved, what is short."""
+        sentences = (
+            cost_sentence(self),
+            theorem_sentence(self),
+            budget_sentence(self),
+            room_sentence(self, lambda: self.fewest_honest),
+        )
         return tuple(sentence for sentence in sentences if sentence)
 
     # ---- encoding -------------------------------------------------------------------------

@@ -1,6 +1,10 @@
-"""What is said when a task is made: the price of an envelope, and what no theorem covers."""
+"""What is said when a task is made: the price of an envelope, what no theorem covers, the room."""
 
 from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
 
 from smoothdp.services.formats.design.protocols import FLIPPED
 from smoothdp.services.formats.design.task_shape import TaskNumbers
@@ -9,6 +13,8 @@ from smoothdp.services.tokens.token import REQUEST_BYTES
 SECONDS_PER_SIGNATURE = 0.0016
 """Of one core, with gmpy2; measured on a shared virtual machine, the slowest of five runs."""
 _PEOPLE = 10_000
+_MANY = 100
+"""Times the smallest batch: nobody is warned of more people than that."""
 
 
 def cost_sentence(task: TaskNumbers) -> str:
@@ -36,6 +42,28 @@ def theorem_sentence(task: TaskNumbers) -> str:
     return (
         f"No theorem covers {task.protocol} against a shuffler that takes single slots out of "
         "envelopes: the promise holds if the shuffler hands on whole reports."
+    )
+
+
+def room_sentence(task: TaskNumbers, fewest_honest: Callable[[], int]) -> str:
+    """Return how many people are too many for the largest batch, or "" if that is no concern.
+
+    Who finds a window full counts as missing, and gamma X of the X that were served may be
+    dishonest: with floor(gamma X) > max_batch - h0 no batch is released.
+
+    Args:
+        fewest_honest: finds h0, asked only where the largest batch is near.
+    """
+    dishonest = 1 - Fraction(task.honest_share)
+    if task.proof != "slots" or not dishonest:
+        return ""
+    if task.max_batch >= _MANY * dishonest * task.min_batch:
+        return ""
+    too_many = math.ceil((task.max_batch - fewest_honest() + 1) / dishonest)
+    return (
+        f"Once {too_many:,} people got tokens for a window it is not released: it holds "
+        f"{task.max_batch:,} reports, and of all who got tokens a share of {float(dishonest):.3g} "
+        "may be dishonest. Invite fewer, or let the largest batch be larger."
     )
 
 
