@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import errno
+import os
 import sqlite3
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import httpx
@@ -32,6 +34,7 @@ from smoothdp.services.formats.task import Task
 from smoothdp.services.issuer.issuer_party import issue_invitations
 from smoothdp.services.shuffler.ingest import Taken
 from smoothdp.services.shuffler.shuffler_tables import SEALED
+from smoothdp.services.store.revoked import ids_of, revoke
 from smoothdp.services.store.storage import SqliteStorage
 from tests.services.storages import ONLY_SQLITE
 from tests.services.worlds.directories import party_directories
@@ -270,6 +273,33 @@ def test_a_ledger_that_is_locked_for_a_moment_makes_no_second_end(tmp_path: Path
     release.work(world.analyzer)
     assert world.result()["state"] == "RELEASED"
     world.close()
+
+
+def test_who_was_revoked_stays_so_where_another_list_finds_no_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The guide: "**Revoked is revoked.** `smoothdp task revoke` may be run by root or by the
+    service's user", and so by both at once.
+
+    A long list finds no room on the disk, a short one does in the last block of the file: the first
+    took itself out again, and the second with it, of which it had been said that it is revoked.
+    """
+    path, one, many = tmp_path / "revoked", b"1" * 16, [bytes([n]) * 16 for n in range(200)]
+    write, other = os.write, Thread(target=revoke, args=(path, [one]))
+
+    def full(handle: int, data: Any) -> int:
+        if len(data) < 200 * 33:
+            return write(handle, data)
+        other.start()
+        # Until it is done, or for as long as it waits for this one.
+        other.join(timeout=0.5)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "write", full)
+    with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)):
+        revoke(path, many)
+    other.join()
+    assert ids_of(path) == {one}
 
 
 def test_no_page_lets_a_party_speak_plain_http_beyond_its_machine() -> None:
