@@ -262,7 +262,8 @@ export async function keepMarks([taskId, window, who], marks) {
     await change(place, DRAWN, { state: MISSED });
     return;
   }
-  for (const [before, state] of [[SENT, ANSWERED], [FINAL, UNSURE]]) {
+  // In this order: another tab that keeps a late 202 in between leaves no report behind.
+  for (const [before, state] of [[FINAL, UNSURE], [SENT, ANSWERED]]) {
     await change(place, before, { state, marks });
   }
 }

@@ -10,7 +10,7 @@ import { OVER, placeOf, REFUSED, submit, WAITING } from "../client/submit.js";
 import { canCheck } from "../formats/signing.js";
 import { firstLive, isClosed, isSignedTask, readTask, windowAt } from "../formats/task.js";
 import { chart } from "./chart.js";
-import { captionOf, guaranteeOf, rounded, rowsOf, termsOf } from "./results.js";
+import { captionOf, guaranteeOf, rowsOf, termsOf, withError } from "./results.js";
 import { privacyWords } from "./words.js";
 
 const SECONDS_BETWEEN_LOOKS = 3;
@@ -267,12 +267,12 @@ function show(poll, result) {
       head.scope = "row";
       head.textContent = row.label;
       const number = document.createElement("td");
-      number.textContent = `${rounded(row.value, row.error)} ± ${rounded(row.error, row.error)}`;
+      number.textContent = withError(row.value, row.error).join(" ± ");
       line.append(head, number);
       return line;
     }),
   );
-  $("caption").textContent = captionOf(result);
+  $("caption").textContent = captionOf(task, result);
   $("chart").replaceChildren(chart(rows));
   $("terms").textContent = termsOf(task);
   $("guarantee").textContent = guaranteeOf(result);

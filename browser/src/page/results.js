@@ -1,9 +1,32 @@
 /** A published result as rows: label, estimate, error, in the unit of the axis. */
 
-/** Numbers to as many places as the error bar is worth. */
-export function rounded(value, error) {
+const MOST_PLACES = 12;
+
+/**
+ * An estimate and its error as text: to as many places as the error is worth, the error rounded
+ * up by what the estimate was rounded, so that what is written is no less true than the result.
+ */
+export function withError(value, error) {
   const places = error > 0 ? Math.max(0, 1 - Math.floor(Math.log10(error))) : 0;
-  return value.toFixed(Math.min(12, places));
+  const write = places > MOST_PLACES ? (x) => x.toExponential(1) : (x) => x.toFixed(places);
+  const estimate = places > MOST_PLACES ? exponential(value, places) : value.toFixed(places);
+  if (Number.isSafeInteger(value) && Number.isSafeInteger(error)) return [estimate, write(error)];
+  // What is lost in the arithmetic here is less than a part in 10^15 of either number.
+  const whole = error + Math.abs(value - Number(estimate));
+  return [estimate, up(whole + (whole + Math.abs(value)) * 1e-15, write)];
+}
+
+/** A number with an exponent, to a place after the point. */
+function exponential(value, place) {
+  const size = value === 0 ? 0 : Math.floor(Math.log10(Math.abs(value)));
+  return value.toExponential(Math.min(20, Math.max(1, size + place)));
+}
+
+/** The least number of this form that is not below. */
+function up(x, write) {
+  let text = write(x);
+  for (let more = 1e-12; Number(text) < x; more *= 2) text = write(x * (1 + more));
+  return text;
 }
 
 /** Rows of a result: choices with counts, or yes and no, or a mean. */
@@ -30,13 +53,22 @@ export function rowsOf(task, result) {
   ];
 }
 
+/** What a choice that nobody made shows, by protocol: noise may be all that there is. */
+const NOBODY = {
+  histogram: "shows 0",
+  low_communication_histogram: "may show a number above 0",
+  paired_histogram: "may show another number than 0, also one below it",
+};
+
 /** What the error bars mean, and for how many people. */
-export function captionOf(result) {
+export function captionOf(task, result) {
   const sure = Math.round(100 * (1 - Number(result.error_fails_with_probability)));
   const caption =
     `${result.users} people answered. The bars show the estimate; the true number lies inside the ` +
     `whiskers with ${sure}% confidence`;
-  if (result.counts) return `${caption}, for all choices together. A choice that nobody made shows 0.`;
+  if (result.counts) {
+    return `${caption}, for all choices together. A choice that nobody made ${NOBODY[task.protocol]}.`;
+  }
   return (
     `${caption}. An estimate may lie below 0 or above everybody: it is not corrected, so that it ` +
     "is right on average."
@@ -55,8 +87,8 @@ export const termsOf = (task) =>
 /** The guarantee of the result, as the service states it, and what it was for this batch. */
 export function guaranteeOf(result) {
   const found = result.epsilon_of_this_batch;
-  const exact = found === null ? "" : ` For this batch, epsilon was ${up(found)}.`;
+  const exact = found === null ? "" : ` For this batch, epsilon was ${thousandths(found)}.`;
   return result.sentence + exact;
 }
 
-const up = (x) => (Math.ceil(x * 1000) / 1000).toString();
+const thousandths = (x) => (Math.ceil(x * 1000) / 1000).toString();

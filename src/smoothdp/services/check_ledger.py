@@ -43,7 +43,10 @@ def ledger_condition(directory: Path, results: Path | None = None) -> Condition:
     released |= noted((bytes(name) for (name,) in notes), task)
     shown: list[dict[str, Any]] = []
     if results is not None:
-        compared = signed_results(_files(results), task)
+        try:
+            compared = signed_results(_files(results), task)
+        except OSError as error:
+            raise _unreadable(results, error.filename, error.strerror or "an error of") from None
         if not compared:
             words = f"nothing to compare: no file in {results} is signed by this task's analyser"
             return Condition("ledger", False, words, Cause.LEDGER)

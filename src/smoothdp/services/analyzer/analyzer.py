@@ -33,6 +33,9 @@ class Analyzer:
         clocks: nothing is taken, closed or destroyed unless two of them agree.
         reach: called at the named points of `faults.POINTS`.
 
+    Attributes:
+        trying: since when, by the time since boot, a window that is to end is tried once more.
+
     Raises:
         LedgerError: a ledger that is damaged, or lacks the charge of a window that was released,
             or was noted as charged beside the keys: it is an older copy.
@@ -54,13 +57,14 @@ class Analyzer:
         self.ledger = TaskLedger(ledgers, task)
         self.keys = keys
         rows = storage.read("SELECT window FROM release WHERE task_id = ?", (task.task_id,))
-        self.ledger.require({int(window) for (window,) in rows} | noted(keys.notes(), task))
+        self.ledger.require({int(window) for (window,) in rows} | self.noted())
         # Of a program before, or beside a file of keys that is new: all that is known now.
         self.note_charges(*self.ledger.charged())
         self.cards = WindowCards(
             storage, task=task, keys=keys, sign_key=sign_key, ledger=self.ledger, clocks=clocks
         )
         self._shuffler_key = task.shuffler_key
+        self.trying: dict[int, float] = {}
 
     def verdict(self, window: int, *, after: float = 0.0) -> Verdict:
         """Return what two clocks say about the end of a window with its grace, and some more."""
@@ -70,6 +74,10 @@ class Analyzer:
     def note_charges(self, *windows: int) -> None:
         """Note beside the keys that windows were charged."""
         self.keys.note(*(key_scope(self.task.task_id, window) for window in windows))
+
+    def noted(self) -> set[int]:
+        """Return the windows whose charge was noted beside the keys."""
+        return noted(self.keys.notes(), self.task)
 
     # ---- batches ---------------------------------------------------------------------------
 
@@ -205,9 +213,14 @@ class Analyzer:
             )
         return 201
 
-    def accounts_served(self, window: int) -> int | None:
-        """Return how many accounts got tokens in a window; None until the issuer has said it."""
-        rows = self.storage.read(
+    def accounts_served(self, window: int, change: Transaction | None = None) -> int | None:
+        """Return how many accounts got tokens in a window; None until the issuer has said it.
+
+        Args:
+            change: the transaction that what is done with it is in.
+        """
+        read = self.storage.read if change is None else change.execute
+        rows = read(
             "SELECT statement FROM served WHERE task_id = ? AND window = ?",
             (self.task.task_id, window),
         )

@@ -60,7 +60,7 @@ def _counts(task: Task, users: int, tally: Tally) -> dict[str, Any]:
         counts = np.array([tally.get(value, 0) for value in range(task.size)], dtype=np.int64)
         # The document says it where users sent no noise.
         estimate = protocol.estimate_counts(counts, warn=False)
-    names = task.domain or tuple(str(value) for value in range(task.size))
+    names = task.names_of_bins
     influence, hidden = protocol.influence_of_one_liar, protocol.hidden_up_to
     document = {
         "counts": {names[value]: count for value, count in sorted(estimate.counts.items())},

@@ -20,12 +20,12 @@ from smoothdp.services.analyzer.analyzer_tables import (
     RELEASED,
 )
 from smoothdp.services.analyzer.counting import (
-    count_batch,
     count_complete,
     erase_ciphertexts,
     erase_tallies,
     tallies,
 )
+from smoothdp.services.analyzer.counting_at_last import count_at_last
 from smoothdp.services.analyzer.release_rule import Ruling, rule
 from smoothdp.services.analyzer.result_document import describe_batch
 from smoothdp.services.analyzer.task_ledger import OtherBatch
@@ -34,7 +34,7 @@ from smoothdp.services.formats.design.budget import KEY_SECONDS
 from smoothdp.services.formats.result import SignedResult
 from smoothdp.services.operations.clock_guard import Verdict
 from smoothdp.services.operations.every import do_all
-from smoothdp.services.store.storage import StorageFull, StorageUnreachable, Transaction
+from smoothdp.services.store.storage import Transaction
 from smoothdp.services.wire.window_state import missing_state
 
 LAPSED = "nothing more came of this window in seven days"
@@ -92,8 +92,7 @@ def end_lapsed(analyzer: Analyzer) -> None:
 def _end_if_lapsed(analyzer: Analyzer, window: int) -> None:
     if analyzer.verdict(window, after=KEY_SECONDS) is not Verdict.CLOSE:
         return
-    _count_at_last(analyzer, window)
-    waits = analyzer.task.signed and analyzer.accounts_served(window) is None
+    tried = count_at_last(analyzer, window)
     charged = _was_charged(analyzer, window)
     with analyzer.storage.transaction() as change:
         rows = change.execute(
@@ -101,6 +100,13 @@ def _end_if_lapsed(analyzer: Analyzer, window: int) -> None:
             "AND window = ? AND state NOT IN (?, ?, ?)",
             (analyzer.task.task_id, window, *ENDS),
         )
+        if any(
+            state == COMPLETE and bytes(batch_id) not in tried for batch_id, *_, state, _ in rows
+        ):
+            # Its last part came just now: it is counted in the next round.
+            return
+        # Asked here: who stores the number had the storage, perhaps, until this change began.
+        waits = analyzer.task.signed and analyzer.accounts_served(window, change) is None
         if any(state == COUNTED and (reason or not waits) for *_, state, reason in rows):
             # All came, and its release has failed: it is tried again, and needs no key.
             rows = []
@@ -120,31 +126,12 @@ def _end_if_lapsed(analyzer: Analyzer, window: int) -> None:
     analyzer.storage.forget()
 
 
-def _count_at_last(analyzer: Analyzer, window: int) -> None:
-    """Count a batch that is still whole, if its key and its bytes allow it.
-
-    Raises:
-        StorageUnreachable, StorageFull: a fault that goes again, which is no reason to end it.
-    """
-    rows = analyzer.storage.read(
-        "SELECT batch_id FROM batch WHERE task_id = ? AND window = ? AND state = ?",
-        (analyzer.task.task_id, window, COMPLETE),
-    )
-    for (batch_id,) in rows:
-        try:
-            count_batch(analyzer, bytes(batch_id), window)
-        except (StorageUnreachable, StorageFull):
-            raise
-        except Exception:  # whatever is wrong with it was said when it was counted before
-            return
-
-
 def _was_charged(analyzer: Analyzer, window: int) -> bool:
-    """Whether the ledger has a charge of a window; a ledger that cannot be read ends no less."""
+    """Whether a window was charged; where the ledger cannot be read the notes of charges tell."""
     try:
         return window in analyzer.ledger.charged()
     except (LedgerError, OSError):
-        return False
+        return window in analyzer.noted()
 
 
 def _release(analyzer: Analyzer, batch_id: bytes, window: int) -> bool:

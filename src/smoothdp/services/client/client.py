@@ -231,7 +231,10 @@ class Client:
         done = self._outcomes.live_before(task.task_id, first_live, FINAL, SENT)
         # No tokens are given in the grace: what has none can reach nobody.
         begun = max(first_live, int((now - CLOCK_SECONDS) // task.window_seconds))
-        done += self._outcomes.live_before(task.task_id, begun, DRAWN)
+        drawn = self._outcomes.live_before(task.task_id, begun, DRAWN)
+        for window, name in drawn:
+            # Not read again: another program may have its tokens since, and time to send it.
+            self._outcomes.keep_marks(task.task_id, window, name, b"")
         for window, name in done:
             kept = self._outcomes.get(task.task_id, window, name)
             assert kept is not None
@@ -239,7 +242,7 @@ class Client:
                 marks = own_marks(kept, signed=task.signed)
             self._outcomes.keep_marks(task.task_id, window, name, b"".join(marks))
         self._outcomes.forget_before(task.task_id, first_live)
-        return len(done)
+        return len(done) + len(drawn)
 
     def _draw(self, datum: Any, card: Card) -> tuple[bytes, ...]:
         """Return sealed slots: the one place where a client randomises or seals a slot."""

@@ -8,7 +8,7 @@ import httpx
 
 from smoothdp.services.formats.party_files import read_task
 from smoothdp.services.formats.reading import DecodeError
-from smoothdp.services.formats.result import SignedResult
+from smoothdp.services.formats.result import SignedResult, most_result_bytes
 from smoothdp.services.formats.task import Task
 from smoothdp.services.wire.calls import ServiceError, ask, shown_words
 from smoothdp.services.wire.key_files import SECRETS_FILE, read_secret
@@ -64,7 +64,7 @@ def fetch_result(
     (None, 'open')
     """
     path = f"/v2/tasks/{task.task_id.hex()}/results/{window}"
-    answer = ask(http, "GET", path, token=token)
+    answer = ask(http, "GET", path, token=token, most=most_result_bytes(task.names_of_bins))
     if answer.status == 202:
         return None, str(answer.document().get("state"))
     expected, got, remedy = "a released result", answer.words(), "Ask who runs the analyser"

@@ -315,7 +315,8 @@ class OutcomeStore:
             # Of a draw. If another program has made it final since, that waits for its marks.
             self._change(*row, DRAWN, slots=None, seed=None, state=MISSED)
             return
-        for before, after in ((SENT, ANSWERED), (FINAL, UNSURE)):
+        # In this order: another program that keeps a late 202 in between leaves no report behind.
+        for before, after in ((FINAL, UNSURE), (SENT, ANSWERED)):
             self._change(*row, before, report=None, marks=marks, state=after)
 
     def keep_destroyed(self, task_id: bytes, window: int, name: str) -> None:

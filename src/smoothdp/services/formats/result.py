@@ -10,11 +10,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from smoothdp.services.formats.reading import DecodeError
 from smoothdp.services.formats.signing import SIGNATURE_BYTES, SigningKey, VerifyingKey
+
+_WITHOUT_COUNTS = 1 << 22
+_OF_A_COUNT = 64
+"""Bytes of a line with its number, without the name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +76,20 @@ class SignedResult:
         if len(signed.signature) != SIGNATURE_BYTES:
             raise DecodeError("a signature of another length")
         return signed
+
+
+def most_result_bytes(names: Iterable[str]) -> int:
+    """Return the length that no signed result of a task has.
+
+    Args:
+        names: of the task's bins, of which each may have a count.
+
+    >>> most_result_bytes(()), most_result_bytes(["tea"])
+    (4194304, 4194389)
+    """
+    # A name is escaped twice, by a UTF-16 unit in seven bytes at most.
+    units = [len(name.encode("utf-16-le")) // 2 for name in names]
+    return _WITHOUT_COUNTS + _OF_A_COUNT * len(units) + 7 * sum(units)
 
 
 def _object(data: bytes) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from smoothdp.claims import ApproxDP
 from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.random.entropy import Entropy
 from smoothdp.services.formats.design.budget import budget_sentence
-from smoothdp.services.formats.design.protocols import CollectProtocol, Design
+from smoothdp.services.formats.design.protocols import BINNED, CollectProtocol, Design
 from smoothdp.services.formats.design.task_shape import TaskIssuer, TaskNumbers, require_shape
 from smoothdp.services.formats.design.task_words import (
     cost_sentence,
@@ -116,6 +116,13 @@ class Task(TaskNumbers):
     def issuer_key(self) -> VerifyingKey | None:
         """What the issuer's signatures are checked with; None without an issuer."""
         return None if self.issuer is None else VerifyingKey.from_hex(self.issuer.sign_key)
+
+    @property
+    def names_of_bins(self) -> tuple[str, ...]:
+        """The names of what is counted, in the order of values; of a sum none."""
+        if self.protocol not in BINNED:
+            return ()
+        return self.domain or tuple(map(str, range(self.size)))
 
     def window_at(self, now: float) -> int:
         """Return the number of the window at a time in seconds since 1970."""

@@ -9,13 +9,12 @@ from pathlib import Path
 
 from smoothdp.errors import InvalidParameter
 from smoothdp.services.formats.reading import DecodeError
-from smoothdp.services.formats.result import SignedResult
+from smoothdp.services.formats.result import SignedResult, most_result_bytes
 from smoothdp.services.formats.task import Task
 
 PUBLISHED = "published"
 """The folder of results that are shown, one file each, as the analyser signed them."""
 
-_MOST_RESULT_BYTES = 1 << 22
 _Version = tuple[int, ...]
 _Shown = tuple[int, bytes]
 
@@ -60,7 +59,11 @@ class PublishedResults:
         version, before = _version_of(path), self._there.get(path)
         if before is not None and before[0] == version:
             return before
-        found = _signed_in(path, self._task)
+        try:
+            found = _signed_in(path, self._task)
+        except OSError:
+            # Taken away meanwhile, or of another user.
+            found = None
         # What was signed of a window that was not released has no number to show.
         if found is None or "state" in found[1].document:
             return version, None
@@ -69,19 +72,23 @@ class PublishedResults:
 
 
 def signed_results(paths: Iterable[Path], task: Task) -> list[SignedResult]:
-    """Return what the task's analyser signed among files, oldest window first."""
+    """Return what the task's analyser signed among files, oldest window first.
+
+    Raises:
+        OSError: a file that cannot be read, which may be the one that is looked for.
+    """
     found = [one for path in paths if (one := _signed_in(path, task)) is not None]
     return [signed for _, signed in sorted(found, key=lambda one: one[0])]
 
 
 def _signed_in(path: Path, task: Task) -> tuple[int, SignedResult] | None:
     """Return window and result of a file, None where the task's analyser signed nothing in it."""
+    if not path.is_file() or path.stat().st_size > most_result_bytes(task.names_of_bins):
+        return None
     try:
-        if not path.is_file() or path.stat().st_size > _MOST_RESULT_BYTES:
-            return None
         signed = SignedResult.decode(path.read_bytes())
         document = signed.document
-    except (OSError, ValueError, DecodeError):
+    except (ValueError, DecodeError):
         return None
     window = document.get("window")
     if document.get("task_id") != task.task_id.hex() or type(window) is not int:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import logging
 import os
 import re
+import sys
 import threading
 from collections.abc import Iterable
 from pathlib import Path
 
 from smoothdp.errors import InvalidData
 from smoothdp.services.store.storage import Storage
+
+if sys.platform != "win32":
+    import fcntl
 
 LOG = logging.getLogger("smoothdp.services")
 _AGAIN = "it was lost, or is an older copy"
@@ -123,6 +127,9 @@ def revoke(path: Path, ids: Iterable[bytes]) -> None:
     handle = os.open(path, os.O_CREAT | os.O_APPEND | os.O_RDWR | os.O_NOFOLLOW, 0o600)
     try:
         _give_to_owner_of(path.parent, handle)
+        if sys.platform != "win32":
+            # One at a time, until it is closed: who finds no room takes out its own lines alone.
+            fcntl.flock(handle, fcntl.LOCK_EX)
         size = os.fstat(handle).st_size
         # A last line without an end would make one of two ids, and neither would count.
         if size and os.pread(handle, 1, size - 1) != b"\n":

@@ -139,8 +139,8 @@ def of_results(expression: str) -> Any:
 @needs_node
 @pytest.mark.parametrize(
     ("value", "error"),
-    [(93.4, 10.49), (2.46, 1.049), (5e-14, 2e-15)],
-    ids=["a sum", "a mean", "a mean between 0 and 1e-13"],
+    [(93.4, 10.49), (2.46, 1.049), (5e-14, 2e-15), (-7.25, 0.0625), (812.0, 13.0), (0.0, 3.3)],
+    ids=["a sum", "a mean", "a mean between 0 and 1e-13", "below 0", "whole", "nothing"],
 )
 def test_the_error_that_the_page_shows_is_none_that_nobody_proved(
     value: float, error: float
@@ -150,10 +150,10 @@ def test_the_error_that_the_page_shows_is_none_that_nobody_proved(
 
     Beside the bars, in "Estimate ± error", both are rounded to the nearest: 93.4 ± 10.49 is shown
     as 93 ± 10, and the mean of a poll with small bounds as 0.000000000000 ± 0.000000000000. All
-    other figures are rounded to the safe side.
+    other figures are rounded to the safe side. Nor is the error more than a quarter above.
     """
-    said = f"[page.rounded({value!r}, {error!r}), page.rounded({error!r}, {error!r})]"
-    estimate, beside = map(Fraction, of_results(said))
+    estimate, beside = map(Fraction, of_results(f"page.withError({value!r}, {error!r})"))
+    assert beside <= Fraction(error) * Fraction(5, 4)
     low, high = Fraction(value) - Fraction(error), Fraction(value) + Fraction(error)
     assert estimate - beside <= low
     assert high <= estimate + beside
@@ -162,10 +162,10 @@ def test_the_error_that_the_page_shows_is_none_that_nobody_proved(
 @needs_node
 @pytest.mark.parametrize("protocol", ["paired_histogram", "low_communication_histogram"])
 def test_a_choice_that_nobody_made_shows_what_the_page_says(protocol: str) -> None:
-    """ "A choice that nobody made shows 0." (the page, below every result with choices).
+    """ "A choice that nobody made shows 0." (the page, once below every result with choices).
 
-    That is so of `histogram` alone. In a paired histogram each cell has noise, of which nothing is
-    cut off: with all 12 people for tea, one sign of somebody's noise has coffee shown as 1, and
+    That is so of `histogram` alone, to which it is said now. In a paired histogram each cell has
+    noise, of which nothing is cut off: with all 12 people for tea, one sign of somebody's noise has coffee shown as 1, and
     one of the other kind as -1; most results of a few choices have such a row. In one of low
     communication it happens with the task's `false_positive`, 1 in 40 results or whatever it says.
     """
@@ -180,7 +180,7 @@ def test_a_choice_that_nobody_made_shows_what_the_page_says(protocol: str) -> No
     result = {"users": 12} | estimate_of(task, users=12, tally=tally)
     document = json.loads(task.encoded)
     given = f"{json.dumps(document)}, {json.dumps(result)}"
-    caption = of_results(f"page.captionOf({json.dumps(result)})")
+    caption = of_results(f"page.captionOf({given})")
     rows = {row["label"]: row["value"] for row in of_results(f"page.rowsOf({given})")}
     assert rows["water"] == 0
     assert rows["coffee"] == 0 or "nobody made shows 0" not in caption
@@ -223,26 +223,28 @@ def test_a_report_whose_tokens_come_while_draws_are_missed_is_not_taken_away(
 
 
 @needs_node
-def test_a_person_counts_with_all_answers_of_each_pass_of_theirs() -> None:
-    """ "Against the budget of the task a person counts with all answers of the invitation and of
-    each pass that they were made or sent with" (poll).
+def test_neither_an_invitation_nor_a_pass_answers_more_often_than_is_paid() -> None:
+    """ "No invitation and no pass is behind more answers than the budget pays for: those of both
+    count together" (poll).
 
-    Invitation b answered with the pass p, as invitation a had before it: two windows of two that
-    are paid. With another pass, b is let into a third one, since answers are looked up by the pass
-    of now alone, and so on for ever, one secret exchanged at a time.
+    Two windows are paid. What another invitation has answered with another pass is not counted for
+    this one, whatever pass both had once.
     """
     found = run(
         STORE
         + """
         const said = [];
-        for (const where of [[7, "a", "p"], [8, "b", "p"], [9, "b", "q"]]) {
+        for (const where of [
+          [7, "a", "p"], [8, "b", "p"], [9, "b", "q"],
+          [10, "b", "r"], [10, "a", "p"], [10, "a", "q"], [10, "c", "q"], [11, "a", "s"], [11, "c", "q"],
+        ]) {
           said.push(await draw(2, ...where));
         }
-        return said;
-        """
+        return said.map((one) => one.slice(0, given));
+        """,
+        len(SPENT),
     )
-    assert found[:2] == ["", ""]
-    assert found[2].startswith(SPENT)
+    assert found == [*[""] * 3, *[SPENT] * 3, *[""] * 2, SPENT]
 
 
 # ---- what held

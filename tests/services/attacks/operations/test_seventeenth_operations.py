@@ -18,6 +18,7 @@ from smoothdp.errors import InvalidData, LedgerError, SmoothdpError
 from smoothdp.ledger import Entry, Ledger
 from smoothdp.services.analyzer import release
 from smoothdp.services.analyzer.analyzer import Analyzer
+from smoothdp.services.analyzer.counting_at_last import TRYING_SECONDS
 from smoothdp.services.analyzer.release_rule import rule
 from smoothdp.services.analyzer.result_document import describe_batch
 from smoothdp.services.analyzer.task_ledger import TaskLedger, WindowResult
@@ -29,7 +30,7 @@ from smoothdp.services.formats.design.task_shape import MOST_SLOTS
 from smoothdp.services.formats.design.values import DUMMY
 from smoothdp.services.formats.party_files import revoke_tokens
 from smoothdp.services.formats.report import seal_report
-from smoothdp.services.formats.result import SignedResult
+from smoothdp.services.formats.result import SignedResult, most_result_bytes
 from smoothdp.services.formats.task import Task
 from smoothdp.services.issuer.issuer_party import issue_invitations
 from smoothdp.services.shuffler.ingest import Taken
@@ -44,8 +45,9 @@ from tests.services.worlds.small_tasks import ANALYZER_SIGN, small_task
 
 pytestmark = ONLY_SQLITE
 DOCS = Path(__file__).parents[4] / "docs"
-LONGEST = 1_000_000_000
-"""Bytes of a value, and of a row, of a SQLite file: sqlite3's own default (SQLITE_MAX_LENGTH)."""
+LONGEST = 500_000_000
+"""Bytes of a value that both storages give out: SQLite's default is 1,000,000,000 for a value and a
+row (SQLITE_MAX_LENGTH); PostgreSQL writes two digits for each byte, in less than 2^30."""
 
 
 def test_a_window_as_full_as_a_task_allows_is_sealed(
@@ -53,12 +55,12 @@ def test_a_window_as_full_as_a_task_allows_is_sealed(
     monkeypatch: pytest.MonkeyPatch,
     storage_kind: str,  # noqa: ARG001
 ) -> None:
-    """The protocol, 3.1: "M `max_batch` is at most 20,000,000 with an issuer, else 100,000,000";
+    """The protocol, 3.1: "M `max_batch` is at most 20,000,000 with an issuer, else 30,000,000";
     and 6: "if `min_batch` reports remain: a uniform order [...], parts, header, signature, marks
     file are stored"; the guide: "what was acknowledged is on disk", and is counted once.
 
-    A model on the scale of 400 slots to the most that a task allows: all that SQLite keeps of a
-    value is as much smaller. The marks file of a window is one value, of 16 bytes a slot.
+    A model on the scale of 400 slots to the most that a task allows: all that a server gives out
+    of a value is as much smaller. The marks file of a window is one value, of 16 bytes a slot.
     """
     task = small_task(*("histogram",), issuer=None, proof="none", size=4, epsilon="8", min_batch=80)
     assert task.slots == 5
@@ -75,8 +77,8 @@ def test_a_window_as_full_as_a_task_allows_is_sealed(
 
 
 def _of_many_places(task: Task) -> SignedResult:
-    """Return what an analyser signs of a batch of four million, of 133 people in each place."""
-    users, here = 4_000_000, 189 + 133
+    """Return what an analyser signs of a batch of 1.4 million, of 46 people in each place."""
+    users, here = 1_400_000, 66 + 46
     tally = dict.fromkeys(range(task.size), here)
     tally[DUMMY] = users * task.slots - here * task.size
     ruling = rule(task, users=users, served=None, tally=tally)
@@ -85,7 +87,9 @@ def _of_many_places(task: Task) -> SignedResult:
         task, window=WINDOW, users=users, served=None, tally=tally, ruling=ruling
     )
     assert len(document["counts"]) == task.size
-    return SignedResult.sign(document, ANALYZER_SIGN)
+    signed = SignedResult.sign(document, ANALYZER_SIGN)
+    assert len(signed.encode()) > most_result_bytes(())
+    return signed
 
 
 def _many_places() -> Task:
@@ -205,6 +209,39 @@ def test_a_fault_that_goes_again_is_no_end_of_a_batch_that_was_whole(
     faults.clear()
     release.work(world.analyzer)
     assert world.result()["state"] == "RELEASED"
+    world.close()
+
+
+def test_a_fault_that_does_not_go_keeps_no_key_for_more_than_a_day(tmp_path: Path) -> None:
+    """The guide: "a window that cannot be counted for seven days is ended, and its key goes": an
+    analyser that comes back after that, and whose disk is broken, tries for one day.
+    """
+    world = PartyWorld(tmp_path, small_task())
+    world.open_window()
+    world.send_many(13)
+    world.seal()
+    world.deliver()
+    assert world.tell_served(13) == 201
+    world.go_to(world.now + KEY_SECONDS + 1)
+    storage = world.analyzer.storage
+    read = storage.read
+
+    def failing(statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        if "FROM part" in statement:
+            raise sqlite3.OperationalError("disk I/O error")
+        return read(statement, values)
+
+    storage.read = failing  # type: ignore[method-assign]
+    for later in (0, TRYING_SECONDS - 1):
+        world.go_to(world.now + later)
+        with pytest.raises(sqlite3.OperationalError):
+            release.work(world.analyzer)
+        assert world.analyzer.cards.inner_key(WINDOW) is not None
+    world.go_to(world.now + 2)
+    with pytest.raises(sqlite3.OperationalError):
+        release.work(world.analyzer)
+    assert world.result()["state"] == "REFUSED"
+    assert world.analyzer.cards.inner_key(WINDOW) is None
     world.close()
 
 

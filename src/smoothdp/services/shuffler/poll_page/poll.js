@@ -3988,7 +3988,7 @@
       await change(place, DRAWN, { state: MISSED });
       return;
     }
-    for (const [before, state] of [[SENT, ANSWERED], [FINAL, UNSURE]]) {
+    for (const [before, state] of [[FINAL, UNSURE], [SENT, ANSWERED]]) {
       await change(place, before, { state, marks });
     }
   }
@@ -4523,9 +4523,23 @@
   }
 
   // src/page/results.js
-  function rounded(value, error) {
+  var MOST_PLACES = 12;
+  function withError(value, error) {
     const places = error > 0 ? Math.max(0, 1 - Math.floor(Math.log10(error))) : 0;
-    return value.toFixed(Math.min(12, places));
+    const write = places > MOST_PLACES ? (x) => x.toExponential(1) : (x) => x.toFixed(places);
+    const estimate = places > MOST_PLACES ? exponential(value, places) : value.toFixed(places);
+    if (Number.isSafeInteger(value) && Number.isSafeInteger(error)) return [estimate, write(error)];
+    const whole = error + Math.abs(value - Number(estimate));
+    return [estimate, up(whole + (whole + Math.abs(value)) * 1e-15, write)];
+  }
+  function exponential(value, place) {
+    const size = value === 0 ? 0 : Math.floor(Math.log10(Math.abs(value)));
+    return value.toExponential(Math.min(20, Math.max(1, size + place)));
+  }
+  function up(x, write) {
+    let text2 = write(x);
+    for (let more = 1e-12; Number(text2) < x; more *= 2) text2 = write(x * (1 + more));
+    return text2;
   }
   function rowsOf(task, result) {
     if (result.counts) {
@@ -4549,19 +4563,26 @@
       { label: "no", value: result.users - result.sum, ...share }
     ];
   }
-  function captionOf(result) {
+  var NOBODY = {
+    histogram: "shows 0",
+    low_communication_histogram: "may show a number above 0",
+    paired_histogram: "may show another number than 0, also one below it"
+  };
+  function captionOf(task, result) {
     const sure = Math.round(100 * (1 - Number(result.error_fails_with_probability)));
     const caption = `${result.users} people answered. The bars show the estimate; the true number lies inside the whiskers with ${sure}% confidence`;
-    if (result.counts) return `${caption}, for all choices together. A choice that nobody made shows 0.`;
+    if (result.counts) {
+      return `${caption}, for all choices together. A choice that nobody made ${NOBODY[task.protocol]}.`;
+    }
     return `${caption}. An estimate may lie below 0 or above everybody: it is not corrected, so that it is right on average.`;
   }
   var termsOf = (task) => `In the guarantee, "shuffler" is the first service and "analyser" the second, whose public side is the issuer: a "pass" is what the first one gave you, an "invitation" (or "account") what the second one's side gave you. A "user" is whoever may answer once (here: ${task.unit}), and a "row" what one user sent; "epsilon" measures how much the result can tell about it: chances change by at most a factor e^epsilon, where e is about 2.718.`;
   function guaranteeOf(result) {
     const found = result.epsilon_of_this_batch;
-    const exact2 = found === null ? "" : ` For this batch, epsilon was ${up(found)}.`;
+    const exact2 = found === null ? "" : ` For this batch, epsilon was ${thousandths(found)}.`;
     return result.sentence + exact2;
   }
-  var up = (x) => (Math.ceil(x * 1e3) / 1e3).toString();
+  var thousandths = (x) => (Math.ceil(x * 1e3) / 1e3).toString();
 
   // src/page/words.js
   var percent = (ratio2) => `${(100 * approximate(ratio2)).toPrecision(3).replace(/\.0*$|(\.[0-9]*[1-9])0+$/, "$1")}%`;
@@ -4843,12 +4864,12 @@
         head.scope = "row";
         head.textContent = row.label;
         const number2 = document.createElement("td");
-        number2.textContent = `${rounded(row.value, row.error)} ± ${rounded(row.error, row.error)}`;
+        number2.textContent = withError(row.value, row.error).join(" ± ");
         line.append(head, number2);
         return line;
       })
     );
-    $("caption").textContent = captionOf(result);
+    $("caption").textContent = captionOf(task, result);
     $("chart").replaceChildren(chart(rows));
     $("terms").textContent = termsOf(task);
     $("guarantee").textContent = guaranteeOf(result);
