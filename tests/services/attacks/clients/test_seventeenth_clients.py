@@ -165,9 +165,9 @@ def test_a_choice_that_nobody_made_shows_what_the_page_says(protocol: str) -> No
     """ "A choice that nobody made shows 0." (the page, once below every result with choices).
 
     That is so of `histogram` alone, to which it is said now. In a paired histogram each cell has
-    noise, of which nothing is cut off: with all 12 people for tea, one sign of somebody's noise has coffee shown as 1, and
-    one of the other kind as -1; most results of a few choices have such a row. In one of low
-    communication it happens with the task's `false_positive`, 1 in 40 results or whatever it says.
+    noise, of which nothing is cut off: with all 12 people for tea, one sign of somebody's noise
+    has coffee shown as 1, and one of the other kind as -1; most results of a few choices have such
+    a row. In one of low communication it happens with the task's `false_positive`, 1 in 40 results or whatever it says.
     """
     task = small_task(protocol, size=3, domain=("tea", "coffee", "water"))
     # What honest devices may draw: everybody's own message, and noise for coffee.
@@ -236,7 +236,8 @@ def test_neither_an_invitation_nor_a_pass_answers_more_often_than_is_paid() -> N
         const said = [];
         for (const where of [
           [7, "a", "p"], [8, "b", "p"], [9, "b", "q"],
-          [10, "b", "r"], [10, "a", "p"], [10, "a", "q"], [10, "c", "q"], [11, "a", "s"], [11, "c", "q"],
+          [10, "b", "r"], [10, "a", "p"], [10, "a", "q"],
+          [10, "c", "q"], [11, "a", "s"], [11, "c", "q"],
         ]) {
           said.push(await draw(2, ...where));
         }
