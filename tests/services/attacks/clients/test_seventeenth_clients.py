@@ -167,7 +167,8 @@ def test_a_choice_that_nobody_made_shows_what_the_page_says(protocol: str) -> No
     That is so of `histogram` alone, to which it is said now. In a paired histogram each cell has
     noise, of which nothing is cut off: with all 12 people for tea, one sign of somebody's noise
     has coffee shown as 1, and one of the other kind as -1; most results of a few choices have such
-    a row. In one of low communication it happens with the task's `false_positive`, 1 in 40 results or whatever it says.
+    a row. In one of low communication it happens with the task's `false_positive`, 1 in 40 results
+    or whatever it says.
     """
     task = small_task(protocol, size=3, domain=("tea", "coffee", "water"))
     # What honest devices may draw: everybody's own message, and noise for coffee.
