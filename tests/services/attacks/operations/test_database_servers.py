@@ -216,6 +216,52 @@ def test_a_process_that_was_cut_off_erases_no_key_that_another_one_uses(
     second.close()
 
 
+class Losses:
+    """Losses of a connection: at the first moment of a step, in the next try at the second, ..."""
+
+    def __init__(self) -> None:
+        self.left, self.count = 0, 0
+
+    def is_due(self) -> bool:
+        """Pass one moment; whether the connection is lost at it."""
+        self.left -= 1
+        self.count += self.left == 0
+        return self.left == 0
+
+    def at_each(self, step: Callable[..., object], *given: object) -> object:
+        """Do a step again and again, until it passes all its moments without a loss."""
+        for number in range(1, 200):
+            self.left = number
+            with suppress(StorageUnreachable):
+                done = step(*given)
+                if self.left > 0:
+                    return done
+        raise AssertionError("it never came to an end")
+
+
+def released_all_the_same(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, losses: Losses, method: str, instead: object
+) -> WholeWorld:
+    """Store, seal, hand over, count and release four reports, on connections that are lost."""
+    world = WholeWorld(folder, fast=True)
+    card = world.open_window()
+    for person in "abcd":
+        assert world.take_part(person, lose=("reports request",)) == LOST
+    sealed = {p: seal_report(world.report_of(p).encode(), card) for p in "abcd"}
+    monkeypatch.setattr(psycopg.Connection, method, instead)
+    answers = [losses.at_each(world.post, WINDOW, world.pass_of(p), sealed[p]) for p in "abcd"]
+    losses.at_each(world.seal)
+    close_windows(world.issuer)
+    assert losses.at_each(world.tell_served, 4) in (200, 201)
+    losses.at_each(world.deliver)
+    losses.at_each(work, world.analyzer)
+    monkeypatch.undo()
+    assert answers == [202] * 4
+    result = world.result()
+    assert (result["state"], result["users"], world.charged()) == ("RELEASED", 4, [WINDOW])
+    return world
+
+
 @on_postgresql
 def test_a_server_that_is_lost_at_each_statement_has_each_report_counted_once(
     tmp_path: Path,
@@ -228,46 +274,18 @@ def test_a_server_that_is_lost_at_each_statement_has_each_report_counted_once(
     The connection that is used ends before the first statement, in the next try before the second,
     and so on, of all that stores, seals, hands over, counts and releases.
     """
-    run, left, losses = psycopg.Connection.execute, 0, 0
+    run, losses = psycopg.Connection.execute, Losses()
 
     def execute(self: Any, query: Any, *values: Any, **more: Any) -> Any:
-        nonlocal left, losses
         is_ours = isinstance(query, str) and not query.startswith(("SET", "SHOW"))
-        left -= is_ours
-        if is_ours and left == 0:
-            losses += 1
+        if is_ours and losses.is_due():
             with pytest.MonkeyPatch.context() as without:
                 without.setattr(psycopg.Connection, "execute", run)
                 _end_connections(self.info.backend_pid)
         return run(self, query, *values, **more)
 
-    def at_each(step: Callable[..., object], *given: object) -> object:
-        nonlocal left
-        for number in range(1, 200):
-            left = number
-            with suppress(StorageUnreachable):
-                done = step(*given)
-                if left > 0:
-                    return done
-        raise AssertionError("it never came to an end")
-
-    world = WholeWorld(tmp_path, fast=True)
-    card = world.open_window()
-    for person in "abcd":
-        assert world.take_part(person, lose=("reports request",)) == LOST
-    sealed = {p: seal_report(world.report_of(p).encode(), card) for p in "abcd"}
-    monkeypatch.setattr(psycopg.Connection, "execute", execute)
-    answers = [at_each(world.post, WINDOW, world.pass_of(p), sealed[p]) for p in "abcd"]
-    at_each(world.seal)
-    close_windows(world.issuer)
-    assert at_each(world.tell_served, 4) in (200, 201)
-    at_each(world.deliver)
-    at_each(work, world.analyzer)
-    monkeypatch.undo()
-    assert answers == [202] * 4
-    assert losses > 50
-    result = world.result()
-    assert (result["state"], result["users"], world.charged()) == ("RELEASED", 4, [WINDOW])
+    world = released_all_the_same(tmp_path, monkeypatch, losses, "execute", execute)
+    assert losses.count > 50
     for storage in (world.shuffler.storage, world.analyzer.storage):
         assert isinstance(storage, PostgresStorage)
         assert storage.forget()
@@ -287,44 +305,16 @@ def test_a_commit_whose_answer_is_lost_each_time_has_each_report_counted_once(
     The server has committed, and the connection is lost before it says so: at the first commit of
     each step, in the next try at the second, and so on.
     """
-    run, left, losses = psycopg.Connection.transaction, 0, 0
+    run, losses = psycopg.Connection.transaction, Losses()
 
     @contextmanager
     def transaction(self: Any, *values: Any, **more: Any) -> Iterator[Any]:
-        nonlocal left, losses
         with run(self, *values, **more) as begun:
             yield begun
-        left -= 1
-        if left == 0:
-            losses += 1
+        if losses.is_due():
             self.close()
             raise psycopg.OperationalError("the connection is lost")
 
-    def at_each(step: Callable[..., object], *given: object) -> object:
-        nonlocal left
-        for number in range(1, 100):
-            left = number
-            with suppress(StorageUnreachable):
-                done = step(*given)
-                if left > 0:
-                    return done
-        raise AssertionError("it never came to an end")
-
-    world = WholeWorld(tmp_path, fast=True)
-    card = world.open_window()
-    for person in "abcd":
-        assert world.take_part(person, lose=("reports request",)) == LOST
-    sealed = {p: seal_report(world.report_of(p).encode(), card) for p in "abcd"}
-    monkeypatch.setattr(psycopg.Connection, "transaction", transaction)
-    answers = [at_each(world.post, WINDOW, world.pass_of(p), sealed[p]) for p in "abcd"]
-    at_each(world.seal)
-    close_windows(world.issuer)
-    assert at_each(world.tell_served, 4) in (200, 201)
-    at_each(world.deliver)
-    at_each(work, world.analyzer)
-    monkeypatch.undo()
-    assert answers == [202] * 4
-    assert losses > 8
-    result = world.result()
-    assert (result["state"], result["users"], world.charged()) == ("RELEASED", 4, [WINDOW])
+    world = released_all_the_same(tmp_path, monkeypatch, losses, "transaction", transaction)
+    assert losses.count > 8
     world.close()
