@@ -18,6 +18,8 @@ ONLY_POSTGRESQL = [
     pytest.mark.slow,
     pytest.mark.parametrize("storage_kind", [POSTGRESQL], indirect=True),
 ]
+ON_BOTH_STORAGES = pytest.mark.usefixtures("storage_kind")
+"""Runs a test on both storages in a module that has neither PartyWorld nor WholeWorld."""
 
 
 class Current:

@@ -1,1 +1,1 @@
-"""Attacks by those who had read the threat model alone, round after round."""
+"""Attacks by those who had read the threat model alone; each file has one subject."""

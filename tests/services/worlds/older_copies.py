@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
+
+NOW, OLDER, DELETED = "now", "older", "deleted"
+"""Of when a file is that a party starts on."""
 
 
 def copy_of(folder: Path, name: str) -> dict[str, bytes]:
@@ -17,3 +23,22 @@ def put_in_place(folder: Path, name: str, copy: dict[str, bytes]) -> None:
     for found, data in copy.items():
         (folder / found).write_bytes(data)
         (folder / found).chmod(0o600)
+
+
+def back_up(folder: Path, copy: Path, *names: str) -> None:
+    """Copy databases as they are now, what is in their logs too."""
+    copy.mkdir(exist_ok=True)
+    for name in names:
+        with (
+            closing(sqlite3.connect(folder / name)) as now,
+            closing(sqlite3.connect(copy / name)) as then,
+        ):
+            now.backup(then)
+
+
+def restore(copy: Path, folder: Path) -> None:
+    """Put databases that were backed up in the place of those of now."""
+    for path in copy.iterdir():
+        for file in folder.glob(f"{path.name}*"):
+            file.unlink()
+        shutil.copy(path, folder / path.name)

@@ -40,6 +40,9 @@ from tests.services.worlds.small_tasks import (
 )
 
 HOUR, WINDOW = 3600, 1000
+DAY = 24 * HOUR
+ENOUGH = 14
+"""So many people are a batch of a small task, with some to spare."""
 PASS_KEY = b"p" * 32
 
 
