@@ -127,7 +127,7 @@ def test_a_worker_that_counts_while_another_ends_the_window_leaves_no_tally(
     ended: list[int] = []
 
     def damaged(*_: object) -> None:
-        raise OSError("a page of the part cannot be read here")
+        raise ValueError("a part of it cannot be read here")
 
     def open_slot(slot: bytes, card: Card, key: PrivateKey) -> int:
         if not ended:
@@ -138,7 +138,7 @@ def test_a_worker_that_counts_while_another_ends_the_window_leaves_no_tally(
         return slots.open_slot(slot, card, key)
 
     # The other one cannot count it, so it ends the window.
-    monkeypatch.setattr("smoothdp.services.analyzer.release.count_batch", damaged)
+    monkeypatch.setattr("smoothdp.services.analyzer.counting_at_last.count_batch", damaged)
     monkeypatch.setattr("smoothdp.services.analyzer.counting.open_slot", open_slot)
     assert counting.count_complete(world.analyzer) == 1
     assert ended == [403]
