@@ -262,3 +262,21 @@ def test_nginx_limits_requests_that_are_under_way_and_no_silent_connections(tmp_
             connection.setblocking(False)
             with suppress(ssl.SSLWantReadError):
                 assert connection.recv(1) != b"", "it was closed"
+
+
+DOCS = Path(__file__).parents[4] / "docs"
+
+
+def test_no_page_lets_a_party_speak_plain_http_beyond_its_machine() -> None:
+    """The protocol, 9: "HTTP/1.1 with TLS; plain HTTP on loopback alone"; the guide: "**Behind
+    nginx**: `--behind-tls`, on loopback".
+
+    So run, whoever reaches the port goes past the proxy: past its certificates of callers, which
+    the example has for the analyser, and its limit of requests of an address; of connections the
+    party itself has none then.
+    """
+    pages = sorted(DOCS.rglob("*.md"))
+    lines = [line for page in pages for line in page.read_text("utf-8").splitlines()]
+    commands = [line for line in lines if line.startswith("smoothdp serve") and "-tls" in line]
+    assert commands
+    assert [command for command in commands if "--host 0.0.0.0" in command] == []

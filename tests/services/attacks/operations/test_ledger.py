@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import shutil
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from smoothdp.errors import SmoothdpError
 from smoothdp.ledger import Ledger
 from smoothdp.services import check
 from smoothdp.services.analyzer.analyzer_party import AnalyzerParty
 from smoothdp.services.analyzer.release import work
+from smoothdp.services.analyzer.task_ledger import TaskLedger
 from smoothdp.services.check import check_party
+from smoothdp.services.check_ledger import ledger_condition
 from smoothdp.services.formats.batch import BatchHeader
 from smoothdp.services.formats.result import SignedResult
 from smoothdp.services.formats.signing import SigningKey
@@ -25,7 +29,7 @@ from tests.services.storages import ONLY_SQLITE
 from tests.services.worlds.checked import what_is_wrong
 from tests.services.worlds.directories import party_directories
 from tests.services.worlds.party_world import HOUR, WINDOW, PartyWorld
-from tests.services.worlds.small_tasks import OPEN_TASK, small_task
+from tests.services.worlds.small_tasks import ANALYZER_SIGN, OPEN_TASK, small_task
 from tests.services.worlds.three_windows import THREE
 
 
@@ -220,3 +224,31 @@ def test_a_check_does_not_pass_by_a_link_behind_which_there_is_nothing(
     assert "ledger" not in what_is_wrong(directory, results=folder)
     (folder / "archive").symlink_to(tmp_path / "not mounted")
     assert "nothing behind the link" in what_is_wrong(directory, results=folder)["ledger"]
+
+
+def test_a_result_that_cannot_be_read_is_not_passed_by(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The guide: "with `--results FOLDER` whether the ledger has charged all results that were
+    published".
+
+    Of a file that may be read, and whose disk does not give it, the ledger was called good.
+    """
+    task, published = small_task(), tmp_path / "published"
+    (tmp_path / "task.json").write_bytes(task.encoded)
+    TaskLedger(tmp_path, task).charge(WINDOW, batch=b"one")
+    published.mkdir()
+    for window in (WINDOW, WINDOW + 1):
+        document = {"task_id": task.task_id.hex(), "window": window}
+        signed = SignedResult.sign(document, ANALYZER_SIGN).encode()
+        (published / f"{window}").write_bytes(signed)
+    read = Path.read_bytes
+
+    def failing(path: Path) -> bytes:
+        if path.name == f"{WINDOW + 1}":
+            raise OSError(errno.EIO, "Input/output error")
+        return read(path)
+
+    monkeypatch.setattr(Path, "read_bytes", failing)
+    with suppress(SmoothdpError, OSError):
+        assert not ledger_condition(tmp_path, published).good

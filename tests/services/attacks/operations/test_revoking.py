@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import encodings.ascii  # noqa: F401, a child of another user may not read it
+import errno
 import io
 import json
 import os
@@ -11,6 +12,8 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
+from threading import Thread
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -18,12 +21,13 @@ from click.testing import CliRunner
 from smoothdp.cli.serving.task_revoke import revoke as revoke_command
 from smoothdp.errors import InvalidData, SmoothdpError
 from smoothdp.services.formats.party_files import revoke_tokens
+from smoothdp.services.issuer.issuer_party import issue_invitations
 from smoothdp.services.operations.clock_guard import ClockGuard
 from smoothdp.services.operations.logs import json_lines
 from smoothdp.services.operations.tls import Trust
 from smoothdp.services.shuffler.shuffler_party import ShufflerParty, issue_passes
 from smoothdp.services.shuffler.shuffler_tables import SHUFFLER_SCHEMA
-from smoothdp.services.store.revoked import REVOKED_TABLE, Revoked, revoke
+from smoothdp.services.store.revoked import REVOKED_TABLE, Revoked, ids_of, revoke
 from smoothdp.services.store.storage import SqliteStorage
 from tests.services.storages import ONLY_SQLITE, open_state
 from tests.services.worlds.directories import party_directories
@@ -247,3 +251,40 @@ def test_revoking_on_a_full_disk_leaves_a_list(
     # There is room again.
     revoke(path, [b"lost" * 4])
     ShufflerParty.from_directory(tmp_path / "shuffler").close()
+
+
+def test_who_was_revoked_stays_so_where_another_list_finds_no_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The guide: "**Revoked is revoked.** `smoothdp task revoke` may be run by root or by the
+    service's user", and so by both at once.
+
+    A long list finds no room on the disk, a short one does in the last block of the file: the first
+    took itself out again, and the second with it, of which it had been said that it is revoked.
+    """
+    path, one, many = tmp_path / "revoked", b"1" * 16, [bytes([n]) * 16 for n in range(200)]
+    write, other = os.write, Thread(target=revoke, args=(path, [one]))
+
+    def full(handle: int, data: Any) -> int:
+        if len(data) < 200 * 33:
+            return write(handle, data)
+        other.start()
+        # Until it is done, or for as long as it waits for this one.
+        other.join(timeout=0.5)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "write", full)
+    with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)):
+        revoke(path, many)
+    other.join()
+    assert ids_of(path) == {one}
+
+
+def test_an_invitation_is_not_revoked_where_passes_are_made(tmp_path: Path) -> None:
+    """The guide: "Revoked is revoked": the exchanged file is refused, not noted in vain."""
+    written = party_directories(tmp_path)
+    (invitation,) = issue_invitations(written.issuer, 1)
+    with pytest.raises(InvalidData, match="none was revoked"):
+        revoke_tokens(written.shuffler, [invitation])
+    assert not (written.shuffler / "revoked").exists()
+    assert revoke_tokens(written.issuer, [invitation]) == 1
