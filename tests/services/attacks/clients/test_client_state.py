@@ -132,6 +132,7 @@ def test_a_state_that_is_there_is_made_private_and_no_link_is_followed(tmp_path:
         OutcomeStore(tmp_path / "nowhere")
 
 
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_whoever_ends_after_a_state_was_moved_away_takes_no_log_of_the_new_one(
     tmp_path: Path,
 ) -> None:

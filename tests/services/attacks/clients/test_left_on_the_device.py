@@ -172,6 +172,7 @@ def test_rows_of_an_earlier_program_are_settled_when_their_task_runs(world: Issu
     assert world.client().settle() == 1
 
 
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_whoever_stops_a_program_twice_keeps_no_seed_in_blocks_that_were_given_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

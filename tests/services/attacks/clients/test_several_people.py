@@ -93,6 +93,7 @@ def test_a_name_that_is_no_text_is_nobody(name: Any, world: IssuingWorld) -> Non
         world.client(name=name)
 
 
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_two_accounts_of_one_device_keep_two_counts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
