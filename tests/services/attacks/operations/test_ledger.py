@@ -226,6 +226,7 @@ def test_a_check_does_not_pass_by_a_link_behind_which_there_is_nothing(
     assert "nothing behind the link" in what_is_wrong(directory, results=folder)["ledger"]
 
 
+@ONLY_SQLITE
 def test_a_result_that_cannot_be_read_is_not_passed_by(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -253,6 +253,7 @@ def test_revoking_on_a_full_disk_leaves_a_list(
     ShufflerParty.from_directory(tmp_path / "shuffler").close()
 
 
+@ONLY_SQLITE
 def test_who_was_revoked_stays_so_where_another_list_finds_no_room(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -280,6 +281,7 @@ def test_who_was_revoked_stays_so_where_another_list_finds_no_room(
     assert ids_of(path) == {one}
 
 
+@ONLY_SQLITE
 def test_an_invitation_is_not_revoked_where_passes_are_made(tmp_path: Path) -> None:
     """The guide: "Revoked is revoked": the exchanged file is refused, not noted in vain."""
     written = party_directories(tmp_path)
