@@ -1,0 +1,288 @@
+"""A seventeenth round: windows of every end for the same people; noise that is drawn again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+
+import httpx
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from smoothdp.errors import InvalidData
+from smoothdp.services.analyzer.release import work
+from smoothdp.services.analyzer.window_cards import GATEWAY
+from smoothdp.services.client.client import Client
+from smoothdp.services.formats.card import Card
+from smoothdp.services.formats.design.budget import DAY, KEY_SECONDS
+from smoothdp.services.formats.slots import seal_slots
+from smoothdp.shuffle import LowCommunicationHistogram
+from tests.services.storages import ONLY_SQLITE
+from tests.services.worlds.party_world import HOUR, WINDOW
+from tests.services.worlds.small_tasks import small_task
+from tests.services.worlds.whole_world import LOST, WholeWorld, weak_task
+
+Law = NDArray[np.float64]
+
+# ---- windows of every end, one after the other -------------------------------------------------
+
+
+class AskedWorld(WholeWorld):
+    """A world whose shuffler also answers who asks for marks, as its HTTP face does."""
+
+    def _shuffler_answers(self, request: httpx.Request) -> tuple[str, httpx.Response]:
+        if request.method != "HEAD":
+            return super()._shuffler_answers(request)
+        window = int(request.url.path.split("/")[-1])
+        if self.shuffler.is_expired(window):
+            return "marks", httpx.Response(410)
+        return "marks", httpx.Response(200 if self.shuffler.marks(window) else 404)
+
+    def begin(self, window: int) -> None:
+        """Let a window begin that has a card by then."""
+        self.go_to(window * HOUR + 1)
+        self.clocks[-1].heard(self.now)
+        self.open_window(window)
+
+    def all_take_part(self, people: Sequence[str], window: int) -> None:
+        """Let people take part; all must be accepted."""
+        self.client(people[0]).settle()
+        assert [self.take_part(one, window=window) for one in people] == [202] * len(people)
+
+
+def _means_nothing(client: Client, _datum: object, card: Card) -> tuple[bytes, ...]:
+    return tuple(seal_slots([7] * client.task.slots, card))
+
+
+@ONLY_SQLITE
+def test_windows_of_every_end_cost_the_same_people_what_the_page_says(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The page: "a client answers in no more windows than the budget pays for; [...] windows that
+    the shuffler destroyed do not count", and "a window without a result keeps its place in the
+    analyser's budget for 7 days".
+
+    A budget of three, and one window each that is quarantined, destroyed, refused, released: the
+    same people have answered three, and nobody is asked a fourth time by them; others answer, and
+    the ledger pays for three and no more, each once.
+    """
+    world = AskedWorld(tmp_path, weak_task(honest_share="0.8", min_batch=5, windows=3), fast=True)
+    people = [f"person {number}" for number in range(5)]
+    quarantined, destroyed, refused, released, others, late = range(WINDOW, WINDOW + 6)
+
+    world.begin(quarantined)
+    world.all_take_part(people, quarantined)
+    with monkeypatch.context() as patched:
+        patched.setattr(Client, "_draw", _means_nothing)
+        world.all_take_part(["false 1", "false 2"], quarantined)
+    said = world.end(quarantined)
+    assert (said["state"], world.task.dishonest(said["accounts_served"])) == ("QUARANTINED", 1)
+
+    world.begin(destroyed)
+    world.all_take_part(people[:4], destroyed)
+    assert world.end(destroyed)["state"] == "no batch"
+    assert world.shuffler.is_expired(destroyed)
+
+    world.begin(refused)
+    world.all_take_part(people, refused)
+    for number in range(5):
+        # Served, and never heard of by the shuffler.
+        silent = world.take_part(f"silent {number}", window=refused, lose=("reports request",))
+        assert silent == LOST
+    assert world.end(refused)["state"] == "REFUSED"
+
+    world.begin(released)
+    world.all_take_part(people, released)
+    assert world.end(released)["state"] == "RELEASED"
+    assert world.charged() == [released]
+
+    # All but one were in the window that was destroyed; it counts for nobody.
+    world.begin(others)
+    for person in people:
+        with pytest.raises(InvalidData, match="one more, after answers"):
+            world.take_part(person, window=others)
+        assert world.client(person).kept(others) is None
+    world.all_take_part([f"other {number}" for number in range(5)], others)
+    assert world.end(others)["state"] == "RELEASED"
+    assert world.charged() == [released, others]
+
+    # The place of the window that was destroyed is kept for 7 days, so none is left.
+    world.go_to(late * HOUR + 1)
+    offered = world.shuffler.cards.offered_key
+    assert world.analyzer.cards.put_key(GATEWAY, late, offered(late)) == 404
+    assert set(world.analyzer.cards.going_on()) == {destroyed}
+    world.go_to((destroyed + 1) * HOUR + world.task.grace_seconds + KEY_SECONDS)
+    work(world.analyzer)
+    assert world.analyzer.cards.going_on() == []
+    assert all(world.analyzer.cards.inner_key(at) is None for at in range(quarantined, late))
+
+    last = int(world.now // HOUR) + 1
+    world.begin(last)
+    with pytest.raises(InvalidData, match="one more, after answers"):
+        world.take_part(people[0], window=last)
+    world.all_take_part([f"other {number}" for number in range(5)], last)
+    assert world.end(last)["state"] == "RELEASED"
+    assert world.charged() == [released, others, last]
+    world.go_to(world.now + 30 * DAY)
+    later = int(world.now // HOUR) + 1
+    assert world.analyzer.cards.put_key(GATEWAY, later, offered(later)) == 404
+    world.close()
+
+
+# ---- noise that is drawn again -----------------------------------------------------------------
+
+
+def _numbers_of_one(bins: int, chance: float, slots: int) -> Law:
+    """Return the law of the messages of one user, who draws noise again until it fits."""
+    law = np.zeros(bins + 2)
+    for many in range(min(bins, slots - 1) + 1):
+        law[many + 1] = math.comb(bins, many) * chance**many * (1 - chance) ** (bins - many)
+    return np.asarray(law / law.sum())
+
+
+@ONLY_SQLITE
+@pytest.mark.parametrize(
+    ("users", "bins", "chance", "slots"),
+    [(30, 50, "1/10", 11), (60, 20, "1/10", 7), (200, 10, "1/20", 5), (12, 100, "1/5", 29)],
+)
+def test_honest_users_who_draw_again_are_quarantined_as_rarely_as_is_said(
+    users: int,
+    bins: int,
+    chance: str,
+    slots: int,
+    storage_kind: str,  # noqa: ARG001
+) -> None:
+    """The page of the protocol, of f: "honest users break either in 1 of 10^12 windows".
+
+    With few slots noise is drawn again, so that there is less of it than the numbers of f say.
+    Nearly as much is drawn again here as a task may: the exact law of all messages says how often.
+    """
+    protocol = LowCommunicationHistogram(
+        users, n_bins=bins, noise_probability=chance, n_slots=slots
+    )
+    assert protocol.redraw_probability > Fraction(1, 100)
+    one, law = _numbers_of_one(bins, float(Fraction(chance)), slots), np.ones(1)
+    for _ in range(users):
+        law = np.convolve(law, one)
+    shown = np.array(
+        [
+            min(protocol.honest_at_most(sent), protocol.honest_despite(sent)) < users
+            for sent in range(len(law))
+        ]
+    )
+    assert shown.any()
+    assert not shown.all()
+    assert law[shown].sum() <= 1e-12
+
+
+def _all_counts(users: int, bins: int, chance: float, slots: int) -> Law:
+    """Return the law of the noise in all bins, drawn again until each user's fits."""
+    one = {
+        bits: math.prod(chance if bit else 1 - chance for bit in bits)
+        for bits in product((0, 1), repeat=bins)
+        if sum(bits) < slots
+    }
+    law = np.zeros((users + 2,) * bins)
+    law[(0,) * bins] = 1 / sum(one.values()) ** users
+    for _ in range(users):
+        more = np.zeros_like(law)
+        for bits, probability in one.items():
+            to = tuple(slice(bit, None) for bit in bits)
+            of = tuple(slice(0, len(law) - bit) for bit in bits)
+            more[to] += probability * law[of]
+        law = more
+    return law
+
+
+@ONLY_SQLITE
+@pytest.mark.parametrize(
+    ("users", "bins", "chance", "slots"),
+    [(30, 2, "1/10", 3), (30, 3, "1/10", 3), (24, 3, "1/8", 3), (40, 2, "1/25", 2)],
+)
+def test_epsilon_of_noise_that_is_drawn_again_is_never_below_that_of_all_counts(
+    users: int,
+    bins: int,
+    chance: str,
+    slots: int,
+    storage_kind: str,  # noqa: ARG001
+) -> None:
+    """The page of the protocol: "h honest users keep the promise if `profile(n_honest=h)
+    .delta(epsilon)` is at most delta", also where noise "is drawn again if it does not fit".
+
+    Then the bins are no longer independent: the law of all of them at once is laid beside it.
+    """
+    protocol = LowCommunicationHistogram(
+        users, n_bins=bins, noise_probability=chance, n_slots=slots
+    )
+    noise = _all_counts(users, bins, float(Fraction(chance)), slots)
+    one, other = (np.roll(noise, 1, axis=axis) for axis in (0, 1))
+    profile = protocol.profile(n_honest=users)
+    for epsilon in ("0.1", "0.5", "1", "1.5", "2"):
+        bound, ratio = float(profile.delta(epsilon)), math.exp(float(epsilon))
+        for here, there in ((one, other), (other, one)):
+            exact = float(np.maximum(here - ratio * there, 0).sum())
+            assert exact <= bound * (1 + 1e-9)
+            # Not by saying 1: what is said is near where little is drawn again.
+            if slots == bins + 1:
+                assert bound <= exact * (1 + 1e-6)
+
+
+# ---- errors of batches far above the smallest --------------------------------------------------
+
+
+def _shares(shape: float, keep: float, most: int) -> Law:
+    """Return the law of a sum of shares of a geometric number."""
+    law = np.zeros(most)
+    law[0] = (1 - keep) ** shape
+    for at in range(1, most):
+        law[at] = law[at - 1] * (at - 1 + shape) / at * keep
+    return law
+
+
+@ONLY_SQLITE
+@pytest.mark.parametrize("times", [1, 2, 10, 100])
+def test_errors_hold_where_many_more_share_the_noise_than_it_was_made_for(
+    times: int,
+    storage_kind: str,  # noqa: ARG001
+) -> None:
+    """The page: beside a sum stands `error_of_sum`, and `error_fails_with_probability` "0.05".
+
+    Noise of paired counts and split sums is shared among the honest users of the smallest batch;
+    in a hundred times as many there is a hundred times as much. Of a split sum with every number
+    half way between two steps, where rounding adds most.
+    """
+    paired, split = (
+        small_task("paired_count", min_batch=60),
+        small_task("split_sum", min_batch=60, bounds=("0", "1")),
+    )
+    users = 60 * times
+    law = _shares(users / 54, math.exp(-float(Fraction(paired.noise))), 400)
+    left, middle = np.convolve(law, law[::-1]), len(law) - 1
+    reach = round(2 * float(paired.collect(users).error("0.05")))
+    outside = 1 - left[middle - reach : middle + reach + 1].sum()
+    assert outside <= 0.05
+    # One half step less would be too little, if noise that is drawn again is left out.
+    assert 1 - left[middle - reach + 1 : middle + reach].sum() > 0.05
+
+    rate = float(Fraction(split.noise)) / split.size
+    law = _shares(users / 54, math.exp(-rate), 6000)
+    left, middle = np.convolve(law, law[::-1]), len(law) - 1
+    error = float(split.collect(users).error("0.05")) * split.size
+    up = np.array(
+        [
+            math.lgamma(users + 1) - math.lgamma(k + 1) - math.lgamma(users - k + 1)
+            for k in range(users + 1)
+        ]
+    )
+    rounded = np.exp(up - users * math.log(2))
+    heavy = np.flatnonzero(rounded > 1e-15)
+    total = np.convolve(left, rounded[heavy[0] : heavy[-1] + 1])
+    off = np.abs(np.arange(len(total)) - middle + heavy[0] - users / 2)
+    assert total[off > error].sum() <= 0.05
+    assert total[off > error / 3].sum() > 0.05
