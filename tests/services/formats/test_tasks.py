@@ -241,6 +241,7 @@ PAIRED = TASKS["paired_count"]
         (GOOD, {"honest_share": "0"}, "honest_share"),
         (GOOD, {"honest_share": "1.01"}, "honest_share"),
         (GOOD, {"honest_share": "1/0"}, "honest_share"),
+        (GOOD, {"epsilon": "1/2e3"}, "epsilon"),
         (GOOD, {"protocol": "sum"}, "protocol"),
         (GOOD, {"size": 2}, "size"),
         (GOOD, {"slots": 2}, "slots"),

@@ -58,11 +58,13 @@ def whole_number(text: str) -> int | None:
 def hexadecimal(request: Request, name: str) -> bytes:
     """Return a part of the path as bytes; nothing if it is not lower-case hexadecimal."""
     text = request.path_params[name]
+    # One thing has one path: caches and limits of a proxy in front go by its spelling.
+    if b"%" in request.scope.get("raw_path", b""):
+        return b""
     try:
         found = bytes.fromhex(text)
     except ValueError:
         return b""
-    # One thing has one path: caches and limits of a proxy in front go by its spelling.
     return found if found.hex() == text else b""
 
 

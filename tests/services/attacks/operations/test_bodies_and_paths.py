@@ -158,14 +158,17 @@ def test_a_thing_has_one_path(tmp_path: Path) -> None:
 
         spelt = [(name, f"{WINDOW}"), (name.upper(), f"{WINDOW}"), (name, f"0{WINDOW}")]
         spelt += [(f"{name[:2]}%20{name[2:]}", f"{WINDOW}")]
+        # The same in percent codes, of the task and of a digit of the window.
+        spelt += [(f"%{ord(name[0]):x}{name[1:]}", f"{WINDOW}"), (name, f"%3{WINDOW}")]
         for what in ("cards", "marks"):
             found = [status(f"/v2/tasks/{task_id}/{what}/{w}") for task_id, w in spelt]
-            assert found == [200, 404, 404, 404]
-        assert [status(f"/v2/tasks/{task_id}") for task_id, _ in spelt] == [200, 404, 200, 404]
+            assert found == [200, *[404] * 5]
+        tasks = [status(f"/v2/tasks/{task_id}") for task_id, _ in spelt]
+        assert tasks == [200, 404, 200, 404, 404, 200]
         results = [status(f"/v2/tasks/{task_id}/results/{w}", "c") for task_id, w in spelt]
-        assert results == [202, 404, 404, 404]
+        assert results == [202, *[404] * 5]
         reports = [ask(shuffler, "POST", f"/v2/reports/{a}/{w}").status for a, w in spelt]
-        assert reports == [401, 404, 404, 404]
+        assert reports == [401, *[404] * 5]
         ((batch_id, header),) = world.shuffler.storage.read("SELECT batch_id, header FROM batch")
         ((part,),) = world.shuffler.storage.read("SELECT bytes FROM batch_part")
         batch = bytes(batch_id).hex()

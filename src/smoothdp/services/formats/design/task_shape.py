@@ -40,7 +40,7 @@ LARGEST_BOUND = 10**100
 PROOFS = ("slots", "none")
 _WORD = 1 << 64
 # Short numbers only: a parsed exponent must not make an integer that fills the memory.
-_NUMBER = re.compile(r"-?[0-9]{1,60}(/[0-9]{1,60}|\.[0-9]{1,60})?([eE]-?[0-9]{1,3})?")
+_NUMBER = re.compile(r"-?[0-9]{1,60}(/[0-9]{1,60}|(\.[0-9]{1,60})?([eE]-?[0-9]{1,3})?)")
 _WHOLE = re.compile(r"[0-9]{1,10}")
 _NAME = re.compile(r"[!-+\--~]{1,255}")
 _URL = re.compile(r"https?://[!-~]{1,2000}")
@@ -170,7 +170,7 @@ def _require_numbers(task: TaskNumbers) -> None:
     texts += [("bounds", bound) for bound in task.bounds]
     texts += [("parameters", parameter) for parameter in task.parameters]
     for name, text in texts:
-        if not _NUMBER.fullmatch(text) or re.search(r"/0+([eE]|$)", text):
+        if not _NUMBER.fullmatch(text) or re.search(r"/0+$", text):
             raise InvalidParameter(
                 expected=f"{name} as a decimal or a ratio, a string",
                 got=repr(text),
