@@ -19,20 +19,9 @@ from smoothdp.services.client.outcomes import (
 from smoothdp.services.formats.slots import SLOT_BYTES
 from tests.services.page.page_program import needs_node, run
 from tests.services.worlds.issuing_world import HOUR, WINDOW, IssuingWorld
+from tests.services.worlds.page_store import STORE
 
 ROW = (b"t" * 32, WINDOW, "me")
-
-
-STORE = """
-const { outcomes, placeOf } = smoothdp, of = (...numbers) => new Uint8Array(numbers);
-const at = (window, invitation, pass) =>
-  placeOf({ task: { proof: "slots" }, taskId: "task", window, invitation, pass });
-const draw = async (most, ...where) => {
-  const row = { cardDigest: of(1), state: outcomes.DRAWN, slots: of(2), seed: of(3) };
-  return outcomes.keep(await at(...where), { row, signed: of(4) }, { most })
-    .then(() => "", (error) => error.message);
-};
-"""
 
 
 def test_a_word_that_comes_while_a_report_is_erased_leaves_no_report(
@@ -85,7 +74,7 @@ def test_a_word_that_comes_while_the_page_erases_a_report_leaves_no_report() -> 
         STORE
         + """
         const place = await at(7, "a", "p");
-        await draw(1, 7, "a", "p");
+        await draw(7, "a", "p");
         await outcomes.keepReport(place, of(5));
         // After the first transaction of this tab the other one has its 202.
         let steps = 0;

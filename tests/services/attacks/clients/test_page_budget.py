@@ -8,18 +8,7 @@ from types import SimpleNamespace
 
 from smoothdp.services.formats.design.budget import windows_paid
 from tests.services.page.page_program import needs_node, run
-
-STORE = """
-const { outcomes, placeOf } = smoothdp, of = (...numbers) => new Uint8Array(numbers);
-const at = (window, invitation, pass) =>
-  placeOf({ task: { proof: "slots" }, taskId: "task", window, invitation, pass });
-const draw = async (most, ...where) => {
-  const row = { cardDigest: of(1), state: outcomes.DRAWN, slots: of(2), seed: of(3) };
-  return outcomes.keep(await at(...where), { row, signed: of(4) }, { most })
-    .then(() => "", (error) => error.message);
-};
-"""
-
+from tests.services.worlds.page_store import STORE
 
 SPENT = "The budget of this poll pays for no more answers"
 
@@ -36,12 +25,13 @@ def test_neither_an_invitation_nor_a_pass_answers_more_often_than_is_paid() -> N
         STORE
         + """
         const said = [];
+        paid = 2;
         for (const where of [
           [7, "a", "p"], [8, "b", "p"], [9, "b", "q"],
           [10, "b", "r"], [10, "a", "p"], [10, "a", "q"],
           [10, "c", "q"], [11, "a", "s"], [11, "c", "q"],
         ]) {
-          said.push(await draw(2, ...where));
+          said.push(await draw(...where));
         }
         return said.map((one) => one.slice(0, given));
         """,

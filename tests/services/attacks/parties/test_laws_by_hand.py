@@ -11,7 +11,6 @@ import pytest
 from numpy.typing import NDArray
 
 from smoothdp.shuffle import LowCommunicationHistogram
-from tests.services.storages import ONLY_SQLITE
 from tests.services.worlds.small_tasks import small_task
 
 Law = NDArray[np.float64]
@@ -25,7 +24,6 @@ def _numbers_of_one(bins: int, chance: float, slots: int) -> Law:
     return np.asarray(law / law.sum())
 
 
-@ONLY_SQLITE
 @pytest.mark.parametrize(
     ("users", "bins", "chance", "slots"),
     [(30, 50, "1/10", 11), (60, 20, "1/10", 7), (200, 10, "1/20", 5), (12, 100, "1/5", 29)],
@@ -35,7 +33,6 @@ def test_honest_users_who_draw_again_are_quarantined_as_rarely_as_is_said(
     bins: int,
     chance: str,
     slots: int,
-    storage_kind: str,  # noqa: ARG001
 ) -> None:
     """The page of the protocol, of f: "honest users break either in 1 of 10^12 windows".
 
@@ -79,7 +76,6 @@ def _all_counts(users: int, bins: int, chance: float, slots: int) -> Law:
     return law
 
 
-@ONLY_SQLITE
 @pytest.mark.parametrize(
     ("users", "bins", "chance", "slots"),
     [(30, 2, "1/10", 3), (30, 3, "1/10", 3), (24, 3, "1/8", 3), (40, 2, "1/25", 2)],
@@ -89,7 +85,6 @@ def test_epsilon_of_noise_that_is_drawn_again_is_never_below_that_of_all_counts(
     bins: int,
     chance: str,
     slots: int,
-    storage_kind: str,  # noqa: ARG001
 ) -> None:
     """The page of the protocol: "h honest users keep the promise if `profile(n_honest=h)
     .delta(epsilon)` is at most delta", also where noise "is drawn again if it does not fit".
@@ -121,11 +116,9 @@ def _shares(shape: float, keep: float, most: int) -> Law:
     return law
 
 
-@ONLY_SQLITE
 @pytest.mark.parametrize("times", [1, 2, 10, 100])
 def test_errors_hold_where_many_more_share_the_noise_than_it_was_made_for(
     times: int,
-    storage_kind: str,  # noqa: ARG001
 ) -> None:
     """The page: beside a sum stands `error_of_sum`, and `error_fails_with_probability` "0.05".
 
