@@ -60,7 +60,7 @@ def fetch_result(
     >>> from types import SimpleNamespace
     >>> analyzer = httpx.MockTransport(lambda _: httpx.Response(202, json={"state": "open"}))
     >>> with httpx.Client(base_url="https://x", transport=analyzer) as http:
-    ...     fetch_result(http, SimpleNamespace(task_id=bytes(32)), 7, token="")
+    ...     fetch_result(http, SimpleNamespace(task_id=bytes(32), names_of_bins=()), 7, token="")
     (None, 'open')
     """
     path = f"/v2/tasks/{task.task_id.hex()}/results/{window}"
