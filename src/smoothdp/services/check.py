@@ -8,6 +8,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import httpx
+
 from smoothdp.errors import InvalidData, SmoothdpError
 from smoothdp.services.analyzer.analyzer_party import INNER_KEYS_FILE
 from smoothdp.services.analyzer.analyzer_tables import ANALYZER_SCHEMA, MADE, SIGNED
@@ -273,9 +275,8 @@ def _revoked(directory: Path, role: _Role) -> Condition:
 def _peer(directory: Path, role: _Role | None, address: str, trust: Trust | None) -> Condition:
     with connect(address, trust=trust) as http:
         if role is None or role.name == "analyzer":
-            # The others know no token of it: any answer is one.
-            ask(http, "GET", "/livez")
-            return Condition("peer", True, "it answers")
+            # The others know no token of it; a shuffler gives its task to anybody.
+            return _shuffler(http, read_task(directory))
         # The clock call of a round: it shows the token, and tells the peer's clock. This one's is
         # the service's to tell: it knows whether it was set.
         secrets, clocks = read_secret(directory / SECRETS_FILE, role.secrets), ClockGuard()
@@ -298,3 +299,15 @@ def _peer(directory: Path, role: _Role | None, address: str, trust: Trust | None
     if hold is not None:
         return Condition("peer", False, f"it answers, but {hold.value}", Cause.CLOCK)
     return Condition("peer", True, "it answers, knows the token, and its clock agrees")
+
+
+def _shuffler(http: httpx.Client, task: Task) -> Condition:
+    """Whether the shuffler of a task answers, and nobody in its place."""
+    path = f"/v2/tasks/{task.task_id.hex()}"
+    answer = ask(http, "GET", path, most=max(len(task.encoded), 1 << 16))
+    if answer.status != 200:
+        words = f"it answers {answer.status}: does the shuffler of this task run there?"
+        return Condition("peer", False, words, Cause.CONNECTION)
+    if answer.body != task.encoded:
+        return Condition("peer", False, "it is no shuffler of this task", Cause.REFUSED)
+    return Condition("peer", True, "it answers, and has this task")

@@ -27,7 +27,7 @@ from smoothdp.services.operations.bodies import (
     read_body,
 )
 from smoothdp.services.store.group_commit import GroupCommit
-from smoothdp.services.store.storage import StorageFull, StorageUnreachable
+from smoothdp.services.store.storage import StorageDamaged, StorageFull, StorageUnreachable
 from smoothdp.services.wire.http_faces import (
     bearer,
     exact_paths,
@@ -136,6 +136,7 @@ _PROBLEMS: dict[type[Exception], Problem] = {
     TooMany: LATER,
     StorageFull: LATER,
     StorageUnreachable: LATER,
+    StorageDamaged: LATER,
     # Another process holds the file: nothing was signed.
     sqlite3.OperationalError: LATER,
 }

@@ -110,9 +110,8 @@ class PartyProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Take bytes, up to a limit until the headers are complete."""
-        were_headers = self._in_headers
         super().data_received(data)
-        if were_headers and self._in_headers:
+        if self._in_headers:
             self._header_bytes += len(data)
             if self._header_bytes > MOST_HEADER_BYTES:
                 self._refuse(431)
@@ -126,7 +125,8 @@ class PartyProtocol(HttpToolsProtocol):
         """Start the request; its own limits begin here."""
         self._disarm()
         self._in_headers = False
-        size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
+        # With colon, space and end of each line.
+        size = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
         if size > MOST_HEADER_BYTES:
             # They may have come at once, with their end.
             self._refuse(431)

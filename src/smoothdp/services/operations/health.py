@@ -187,8 +187,10 @@ class Rounds:
 
 
 def storage_condition(storage: Storage) -> Condition:
-    """Whether the storage answers; its own limit of time is that of `Health`."""
+    """Whether the storage answers and takes something; its limit of time is that of `Health`."""
     storage.read("SELECT 1")
+    if fault := storage.fault():
+        return Condition("storage", False, fault, Cause.LOCKED if "held" in fault else Cause.DISK)
     return Condition("storage", True, "answers")
 
 

@@ -50,16 +50,16 @@ def rights_condition(directory: Path, *, public: Sequence[str] = ()) -> Conditio
 
     Args:
         directory: a party's.
-        public: names of files that others may read.
+        public: names of files that others may read, and not write.
     """
     wrong, owner = [], _expected_owner(directory)
-    for path in [directory, *sorted(p for p in directory.iterdir() if p.name not in public)]:
-        info = path.lstat()
+    for path in [directory, *sorted(directory.iterdir())]:
+        info, rights = path.lstat(), 0o022 if path.name in public else 0o077
         if stat.S_ISLNK(info.st_mode):
             wrong.append(f"{path} is a link")
         elif path.is_dir() and path != directory:
             continue
-        elif stat.S_IMODE(info.st_mode) & 0o077:
+        elif stat.S_IMODE(info.st_mode) & rights:
             wrong.append(f"others have rights on {path}")
         elif owner is not None and info.st_uid != owner:
             whose = "who asks" if owner == os.geteuid() else f"{directory}"
@@ -94,9 +94,14 @@ def storage_file_condition(path: Path, schema: Schema | str) -> Condition:
             has = number_of(connection)
             Schema.of(schema).missing(has, path.name)
             require_tables(connection, Schema.of(schema), path.name)
-    except sqlite3.Error as error:
+            ((verdict,),) = connection.execute("PRAGMA quick_check(1)")
+    except (sqlite3.Error, UnicodeDecodeError) as error:
         cause = Cause.LOCKED if "locked" in str(error) else Cause.DISK
-        return Condition("storage", False, f"{path.name} cannot be read: {error}", cause)
+        # A refusal that has a piece of a damaged page in it cannot be read.
+        words = str(error) if isinstance(error, sqlite3.Error) else "its tables are damaged"
+        return Condition("storage", False, f"{path.name} cannot be read: {words}", cause)
+    if verdict != "ok":
+        return Condition("storage", False, f"{path.name} is damaged: {verdict}", Cause.DISK)
     return _tables_condition(path.name, has, number)
 
 
@@ -144,10 +149,10 @@ def read_rows(path: Path, statement: str, values: Sequence[Any] = ()) -> list[tu
     try:
         with _opened(path) as connection:
             return connection.execute(statement, values).fetchall()
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:
         raise InvalidData(
             expected=f"the state of this party in {path}",
-            got=str(error),
+            got=str(error) if isinstance(error, sqlite3.Error) else "a damaged page",
             remedy="Give the directory that this party serves from",
         ) from error
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Generic, TypeVar
 
-from smoothdp.services.store.storage import StorageFull, StorageUnreachable
+from smoothdp.services.store.storage import StorageDamaged, StorageFull, StorageUnreachable
 
 MOST_IN_GROUP = 1024
 MOST_WAITING = 8192
@@ -79,7 +79,7 @@ class GroupCommit(Generic[Item, Result]):
             outcomes = await asyncio.get_running_loop().run_in_executor(
                 self._thread, self._store_group, [item for item, _ in group]
             )
-        except (StorageFull, StorageUnreachable, sqlite3.OperationalError):
+        except (StorageFull, StorageUnreachable, StorageDamaged, sqlite3.OperationalError):
             outcomes = [self._later] * len(group)
         except Exception as error:  # a group that fails must not end the service
             for _, answer in group:

@@ -22,6 +22,8 @@ from smoothdp.services.store.migrations import Schema, migrate_sqlite
 from smoothdp.services.store.overwritten_log import opened_to_read, overwrite_log
 
 Row = tuple[Any, ...]
+_ASKED_MILLISECONDS = 1000
+"""How long another process may write before it is said to hold the file."""
 
 
 class StorageFull(Exception):
@@ -34,6 +36,10 @@ class StorageUnreachable(SmoothdpError, ConnectionError):
 
 class StorageLocked(StorageUnreachable):
     """Somebody else has held the storage for too long: nothing was changed."""
+
+
+class StorageDamaged(InvalidData):
+    """A page of the file cannot be read: what was stored there is lost."""
 
 
 class Transaction(Protocol):
@@ -102,6 +108,9 @@ class Storage(Protocol):
 
     def read_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> list[list[Row]]:
         """Return rows of committed state, for each row of values."""
+
+    def fault(self) -> str:
+        """Return why nothing can be stored now, in words, or ""; it may raise what it meets."""
 
     def forget(self) -> bool:
         """Make deleted rows unreadable in the files; False if someone else holds them open."""
@@ -294,6 +303,7 @@ class SqliteStorage:
                 got=f"{self.path}: {words}",
                 remedy=_remedy(self.path, words),
             ) from None
+        self._file, self._damage = _identity(self.path), ""
 
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
@@ -302,8 +312,9 @@ class SqliteStorage:
         Raises:
             StorageFull: the disk is full; nothing took effect.
             StorageLocked: another process has written for longer than is waited.
+            StorageDamaged: a page that is needed cannot be read; nothing took effect.
         """
-        with self._lock:
+        with self._lock, self._noting_damage():
             self._begin()
             try:
                 yield _SqliteTransaction(self._connection)
@@ -333,13 +344,54 @@ class SqliteStorage:
 
     def read(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
         """Return rows of committed state, whoever writes meanwhile."""
-        with self._reading_lock:
+        with self._reading_lock, self._noting_damage():
             return self._reading.execute(statement, values).fetchall()
 
     def read_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> list[list[Row]]:
         """Return rows of committed state, for each row of values."""
         with self._reading_lock:
             return [self.read(statement, row) for row in rows]
+
+    @contextmanager
+    def _noting_damage(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            # What Python refuses itself has no code.
+            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+            if code not in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+                raise
+            self._damage = f"{self.path.name} is damaged: {error}"
+            raise StorageDamaged(
+                expected=f"the state of this service in {self.path}",
+                got=str(error),
+                remedy="See that the disk is sound, and restore the file as the guide says",
+            ) from error
+
+    def fault(self) -> str:
+        """Return why nothing can be stored now: held by another process, damaged, or not there."""
+        if self._damage:
+            return self._damage
+        if _identity(self.path) != self._file:
+            gone = (
+                f"{self.path.name} is not where it was: what is stored now is lost with a restart"
+            )
+            return f"{gone}. Stop the service, put the file back, and start again"
+        if not self._lock.acquire(blocking=False):
+            return ""  # this process writes
+        try:
+            ((usual,),) = self._connection.execute("PRAGMA busy_timeout")
+            self._connection.execute(f"PRAGMA busy_timeout = {min(usual, _ASKED_MILLISECONDS)}")
+            try:
+                self._begin()
+                self._connection.execute("ROLLBACK")
+            except StorageLocked:
+                return f"{self.path.name} is held by another process: see which one, and end that"
+            finally:
+                self._connection.execute(f"PRAGMA busy_timeout = {usual}")
+        finally:
+            self._lock.release()
+        return ""
 
     def forget(self) -> bool:
         """Overwrite the write-ahead log, where deleted rows would still be readable."""
@@ -350,6 +402,15 @@ class SqliteStorage:
         """Close the file."""
         with self._reading_lock, self._lock:
             self._close()
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Return what tells a file from one that was put in its place; None if it is not there."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def _close(opened: Sequence[sqlite3.Connection], path: Path) -> None:

@@ -9,6 +9,10 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
 
 from smoothdp.errors import InvalidData, SmoothdpError
 from smoothdp.services import check
@@ -260,3 +264,42 @@ def test_lost_keys_of_windows_are_said_of_a_party_on_postgresql_too(
     for opened in (party, analyzer):
         opened.close()
     assert not said.good, said.says
+
+
+@pytest.mark.parametrize("who", ["a proxy before nobody", "itself"])
+def test_a_check_of_an_analyser_says_whether_the_other_party_answers(
+    tmp_path: Path, who: str
+) -> None:
+    """The guide: "with `--peer` whether the other party answers".
+
+    The shuffler does not run, and the proxy that the guide puts before it answers 502; or the
+    address is the analyser's own.
+    """
+    written = party_directories(tmp_path / "t")
+
+    def nobody(_: Request) -> Response:
+        return PlainTextResponse("Bad Gateway", 502)
+
+    with ExitStack() as stack:
+        app = Starlette(routes=[Route("/{path:path}", nobody)])
+        if who == "itself":
+            party = AnalyzerParty.from_directory(written.analyzer)
+            stack.callback(party.close)
+            app = party.app(work_seconds=3600)
+        url = stack.enter_context(on_loopback(app))
+        found = {one.name: one for one in check_party(written.analyzer, peer=url)}
+    assert not found["peer"].good, found["peer"].says
+
+
+def test_a_check_sees_that_others_may_write_who_the_callers_are(tmp_path: Path) -> None:
+    """The guide: "`serve check` says [...] whether the directory is fit: files, rights".
+
+    `callers.json` says whom the analyser takes for the shuffler, and for the collectors. It is a
+    link to where everybody may write.
+    """
+    directory = party_directories(tmp_path / "t").analyzer
+    shared = tmp_path / "shared.json"
+    (directory / "callers.json").rename(shared)
+    shared.chmod(0o666)
+    (directory / "callers.json").symlink_to(shared)
+    assert "rights" in what_is_wrong(directory)

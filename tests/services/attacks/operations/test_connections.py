@@ -14,10 +14,16 @@ from collections.abc import Callable
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
 
 from smoothdp.services.formats.party_files import read_task
+from smoothdp.services.wire.running import on_loopback
 from tests.services.operations.certificates import Authority
 from tests.services.operations.served import Served, free_port, serving
 from tests.services.storages import ON_BOTH_STORAGES, ONLY_SQLITE
@@ -280,3 +286,25 @@ def test_no_page_lets_a_party_speak_plain_http_beyond_its_machine() -> None:
     commands = [line for line in lines if line.startswith("smoothdp serve") and "-tls" in line]
     assert commands
     assert [command for command in commands if "--host 0.0.0.0" in command] == []
+
+
+@pytest.mark.parametrize("n_bytes", [60_000, 180_000])
+def test_headers_have_64_kilobytes(n_bytes: int) -> None:
+    """The guide, of strangers: a connection has "64 kB of headers"."""
+
+    def answer(_: Request) -> Response:
+        return PlainTextResponse("ok")
+
+    line = b"a: b\r\n"
+    request = b"GET / HTTP/1.1\r\nhost: x\r\n" + line * (n_bytes // len(line)) + b"\r\n"
+    with ExitStack() as stack:
+        url = stack.enter_context(on_loopback(Starlette(routes=[Route("/", answer)])))
+        place = urlsplit(url).hostname, urlsplit(url).port
+        wire = stack.enter_context(socket.create_connection(place, timeout=10))
+        try:
+            wire.sendall(request)
+            status = wire.recv(100).split()[1:2]
+        except ConnectionError:
+            # Refused while it was sent.
+            status = []
+    assert (status == [b"200"]) == (n_bytes < 65_536)

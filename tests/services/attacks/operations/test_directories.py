@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import subprocess
+import sys
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
@@ -16,10 +18,12 @@ from smoothdp.cli.serving.task import task as task_command
 from smoothdp.errors import InvalidData
 from smoothdp.services.analyzer.analyzer_party import AnalyzerParty
 from smoothdp.services.check import check_party
+from smoothdp.services.formats.design.agreeing import agree_on_one_host
 from smoothdp.services.formats.party_files import PARTIES
 from smoothdp.services.issuer.issuer_party import IssuerParty
 from smoothdp.services.shuffler.shuffler_party import ShufflerParty
 from smoothdp.services.store.storage import SqliteStorage
+from smoothdp.services.wire.key_files import SECRETS_FILE
 from tests.services.storages import ON_BOTH_STORAGES, ONLY_SQLITE
 from tests.services.worlds.directories import party_directories
 from tests.services.worlds.three_parties import Parties
@@ -166,3 +170,33 @@ def test_a_password_in_a_line_of_the_configuration_is_not_repeated(tmp_path: Pat
     assert result.exit_code == 2
     assert "got storage. Correct that line" in " ".join(result.output.split())
     assert "secret" not in result.output
+
+
+def test_a_task_for_one_host_beside_keys_that_are_there_changes_nothing(tmp_path: Path) -> None:
+    """The reference: `--one-host` "makes the keys of all parties here". One had some already."""
+    fields = {"epsilon": "4", "delta": "0.01", "min_batch": 12}
+    where = {"issuer_url": "https://issuer.example", "origin": "analyzer.example"}
+    (tmp_path / "shuffler").mkdir(mode=0o700)
+    (tmp_path / "shuffler" / SECRETS_FILE).write_text("{}")
+    with pytest.raises(InvalidData, match="exists"):
+        agree_on_one_host(tmp_path, "boolean_sum", **fields, **where)  # type: ignore[arg-type]
+    files = [path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*")]
+    assert sorted(files) == ["shuffler", f"shuffler/{SECRETS_FILE}"]
+    assert (tmp_path / "shuffler" / SECRETS_FILE).read_text() == "{}"
+
+
+def test_keys_for_which_there_is_no_room_are_not_made_by_half(tmp_path: Path) -> None:
+    """The reference, of `task keys`: "A party's keys, made on its own host"; again with room."""
+    program = (
+        "import resource, sys, pathlib\n"
+        "from smoothdp.services.formats.party_files import make_keys\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200))\n"
+        "make_keys('shuffler', pathlib.Path(sys.argv[1]))\n"
+    )
+    place = tmp_path / "new" / "shuffler"
+    ended = subprocess.run(
+        [sys.executable, "-c", program, str(place)], capture_output=True, check=False
+    )
+    assert ended.returncode == 1
+    assert b"File too large" in ended.stderr
+    assert not place.parent.exists()

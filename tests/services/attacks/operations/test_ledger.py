@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import json
 import os
 import shutil
 import sqlite3
@@ -253,3 +254,19 @@ def test_a_result_that_cannot_be_read_is_not_passed_by(
     monkeypatch.setattr(Path, "read_bytes", failing)
     with suppress(SmoothdpError, OSError):
         assert not ledger_condition(tmp_path, published).good
+
+
+def test_a_result_that_was_saved_anew_is_one_all_the_same() -> None:
+    """The guide: results are compared "signed, under whatever names"; others save them in their
+    own ways, and one that was passed by would not tell of a lost charge.
+    """
+    key = SigningKey.generate()
+    data = SignedResult.sign({"task_id": "00", "window": 7}, key).encode()
+    text, parts = data.decode(), json.loads(data)
+    turned = dict(reversed(list(parts.items())))
+    ways = (f"{text}\r\n", f"\ufeff{text}", json.dumps(parts, indent=4), json.dumps(turned))
+    for saved in (*(way.encode() for way in ways), text.encode("utf-16")):
+        assert SignedResult.decode(saved).verify(key.public)
+    other = text.replace('\\"window\\": 7', '\\"window\\": 8')
+    assert other != text
+    assert not SignedResult.decode(other.encode()).verify(key.public)

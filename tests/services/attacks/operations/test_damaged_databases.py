@@ -1,43 +1,28 @@
-"""What an operator is told is good, and is not; what strangers may send beyond what is said."""
+"""A page of a database is lost, or all of it: the check, `/readyz` and the answers say so."""
 
 from __future__ import annotations
 
 import hashlib
-import json
-import socket
 import sqlite3
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import httpx
 import pytest
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
-from starlette.routing import Route
 
 from smoothdp.errors import InvalidData, SmoothdpError
 from smoothdp.services.analyzer.analyzer_party import AnalyzerParty
-from smoothdp.services.check import check_party
 from smoothdp.services.formats.card import SignedCard
-from smoothdp.services.formats.design.agreeing import agree_on_one_host
-from smoothdp.services.formats.result import SignedResult
-from smoothdp.services.formats.signing import SigningKey
 from smoothdp.services.issuer.issuer_party import IssuerParty, issue_invitations
 from smoothdp.services.operations.admin import Operations
 from smoothdp.services.operations.health import storage_condition
 from smoothdp.services.shuffler.ingest import Taken
 from smoothdp.services.shuffler.shuffler_party import ShufflerParty
-from smoothdp.services.wire.key_files import SECRETS_FILE
 from smoothdp.services.wire.running import on_loopback
 from tests.services.storages import ONLY_SQLITE
 from tests.services.worlds.checked import what_is_wrong
-from tests.services.worlds.directories import party_directories
 from tests.services.worlds.party_world import PartyWorld
 from tests.services.worlds.three_parties import HOUR, Parties
 
@@ -220,70 +205,6 @@ def test_a_database_that_is_gone_is_named_while_reports_are_acknowledged(
     assert kept == 4 or not good
 
 
-@pytest.mark.parametrize("who", ["a proxy before nobody", "itself"])
-def test_a_check_of_an_analyser_says_whether_the_other_party_answers(
-    tmp_path: Path, who: str
-) -> None:
-    """The guide: "with `--peer` whether the other party answers".
-
-    The shuffler does not run, and the proxy that the guide puts before it answers 502; or the
-    address is the analyser's own.
-    """
-    written = party_directories(tmp_path / "t")
-
-    def nobody(_: Request) -> Response:
-        return PlainTextResponse("Bad Gateway", 502)
-
-    with ExitStack() as stack:
-        app = Starlette(routes=[Route("/{path:path}", nobody)])
-        if who == "itself":
-            party = AnalyzerParty.from_directory(written.analyzer)
-            stack.callback(party.close)
-            app = party.app(work_seconds=3600)
-        url = stack.enter_context(on_loopback(app))
-        found = {one.name: one for one in check_party(written.analyzer, peer=url)}
-    assert not found["peer"].good, found["peer"].says
-
-
-def test_a_check_sees_that_others_may_write_who_the_callers_are(tmp_path: Path) -> None:
-    """The guide: "`serve check` says [...] whether the directory is fit: files, rights".
-
-    `callers.json` says whom the analyser takes for the shuffler, and for the collectors. It is a
-    link to where everybody may write.
-    """
-    directory = party_directories(tmp_path / "t").analyzer
-    shared = tmp_path / "shared.json"
-    (directory / "callers.json").rename(shared)
-    shared.chmod(0o666)
-    (directory / "callers.json").symlink_to(shared)
-    assert "rights" in what_is_wrong(directory)
-
-
-@pytest.mark.parametrize("n_bytes", [60_000, 180_000])
-def test_headers_have_64_kilobytes(n_bytes: int) -> None:
-    """The guide, of strangers: a connection has "64 kB of headers"."""
-
-    def answer(_: Request) -> Response:
-        return PlainTextResponse("ok")
-
-    line = b"a: b\r\n"
-    request = b"GET / HTTP/1.1\r\nhost: x\r\n" + line * (n_bytes // len(line)) + b"\r\n"
-    with ExitStack() as stack:
-        url = stack.enter_context(on_loopback(Starlette(routes=[Route("/", answer)])))
-        place = urlsplit(url).hostname, urlsplit(url).port
-        wire = stack.enter_context(socket.create_connection(place, timeout=10))
-        try:
-            wire.sendall(request)
-            status = wire.recv(100).split()[1:2]
-        except ConnectionError:
-            # Refused while it was sent.
-            status = []
-    assert (status == [b"200"]) == (n_bytes < 65_536)
-
-
-# ---- held off
-
-
 @ONLY_SQLITE
 @pytest.mark.parametrize("role", sorted(KINDS))
 def test_a_check_sees_a_database_that_was_cut_off(
@@ -300,49 +221,3 @@ def test_a_check_sees_a_database_that_was_cut_off(
         assert "storage" in what_is_wrong(tmp_path / role)
         with pytest.raises(InvalidData):
             KINDS[role].from_directory(tmp_path / role)
-
-
-def test_a_result_that_was_saved_anew_is_one_all_the_same() -> None:
-    """The guide: results are compared "signed, under whatever names"; others save them in their
-    own ways, and one that was passed by would not tell of a lost charge.
-    """
-    key = SigningKey.generate()
-    data = SignedResult.sign({"task_id": "00", "window": 7}, key).encode()
-    text, parts = data.decode(), json.loads(data)
-    turned = dict(reversed(list(parts.items())))
-    ways = (f"{text}\r\n", f"\ufeff{text}", json.dumps(parts, indent=4), json.dumps(turned))
-    for saved in (*(way.encode() for way in ways), text.encode("utf-16")):
-        assert SignedResult.decode(saved).verify(key.public)
-    other = text.replace('\\"window\\": 7', '\\"window\\": 8')
-    assert other != text
-    assert not SignedResult.decode(other.encode()).verify(key.public)
-
-
-def test_a_task_for_one_host_beside_keys_that_are_there_changes_nothing(tmp_path: Path) -> None:
-    """The reference: `--one-host` "makes the keys of all parties here". One had some already."""
-    fields = {"epsilon": "4", "delta": "0.01", "min_batch": 12}
-    where = {"issuer_url": "https://issuer.example", "origin": "analyzer.example"}
-    (tmp_path / "shuffler").mkdir(mode=0o700)
-    (tmp_path / "shuffler" / SECRETS_FILE).write_text("{}")
-    with pytest.raises(InvalidData, match="exists"):
-        agree_on_one_host(tmp_path, "boolean_sum", **fields, **where)  # type: ignore[arg-type]
-    files = [path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*")]
-    assert sorted(files) == ["shuffler", f"shuffler/{SECRETS_FILE}"]
-    assert (tmp_path / "shuffler" / SECRETS_FILE).read_text() == "{}"
-
-
-def test_keys_for_which_there_is_no_room_are_not_made_by_half(tmp_path: Path) -> None:
-    """The reference, of `task keys`: "A party's keys, made on its own host"; again with room."""
-    program = (
-        "import resource, sys, pathlib\n"
-        "from smoothdp.services.formats.party_files import make_keys\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200))\n"
-        "make_keys('shuffler', pathlib.Path(sys.argv[1]))\n"
-    )
-    place = tmp_path / "new" / "shuffler"
-    ended = subprocess.run(
-        [sys.executable, "-c", program, str(place)], capture_output=True, check=False
-    )
-    assert ended.returncode == 1
-    assert b"File too large" in ended.stderr
-    assert not place.parent.exists()
