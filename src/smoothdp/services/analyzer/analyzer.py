@@ -33,9 +33,6 @@ class Analyzer:
         clocks: nothing is taken, closed or destroyed unless two of them agree.
         reach: called at the named points of `faults.POINTS`.
 
-    Attributes:
-        trying: since when, by the time since boot, a window that is to end is tried once more.
-
     Raises:
         LedgerError: a ledger that is damaged, or lacks the charge of a window that was released,
             or was noted as charged beside the keys: it is an older copy.
@@ -64,7 +61,6 @@ class Analyzer:
             storage, task=task, keys=keys, sign_key=sign_key, ledger=self.ledger, clocks=clocks
         )
         self._shuffler_key = task.shuffler_key
-        self.trying: dict[int, float] = {}
 
     def verdict(self, window: int, *, after: float = 0.0) -> Verdict:
         """Return what two clocks say about the end of a window with its grace, and some more."""
@@ -141,14 +137,15 @@ class Analyzer:
             ((state, window),) = change.execute(
                 "SELECT state, window FROM batch WHERE batch_id = ?", (batch_id,)
             )
+            here = "SELECT 1 FROM part WHERE batch_id = ? AND part = ?"
+            if change.execute(here, (batch_id, part)):
+                return 200
             if state == RECEIVING and (refused := self._too_late(int(window))):
                 return refused
             kept = data if state == RECEIVING else None
-            if not change.change(
-                "INSERT OR IGNORE INTO part (batch_id, part, bytes) VALUES (?, ?, ?)",
-                (batch_id, part, kept),
-            ):
-                return 200
+            change.change(
+                "INSERT INTO part (batch_id, part, bytes) VALUES (?, ?, ?)", (batch_id, part, kept)
+            )
             have = change.execute("SELECT count(*) FROM part WHERE batch_id = ?", (batch_id,))
             if have[0][0] == len(header.part_hashes):
                 move_batch(change, batch_id, RECEIVING, COMPLETE)

@@ -1,10 +1,4 @@
-"""A batch that is still whole when its window lapses: is it to be counted, or never to be.
-
-A key that is lost, or bytes that are damaged, are so in the next round too, and its window ends.
-A disk that gives an error, a server that cancels a statement, a process without memory may be
-well in the next round: such a batch is tried again, for a day, while this process runs. The
-window's key stays for as long.
-"""
+"""A batch that is still whole when its window lapses: is it to be counted, or never to be."""
 
 from __future__ import annotations
 
@@ -14,10 +8,6 @@ from smoothdp.services.analyzer.analyzer import Analyzer
 from smoothdp.services.analyzer.analyzer_tables import COMPLETE
 from smoothdp.services.analyzer.counting import count_batch
 from smoothdp.services.formats.reading import DecodeError
-from smoothdp.services.store.storage import StorageFull, StorageUnreachable
-
-TRYING_SECONDS = 86_400.0
-"""For how long a process tries again what has failed for a reason that may go."""
 
 
 def count_at_last(analyzer: Analyzer, window: int) -> set[bytes]:
@@ -26,9 +16,8 @@ def count_at_last(analyzer: Analyzer, window: int) -> set[bytes]:
     One of them that is whole all the same is never counted: nothing is to be waited for.
 
     Raises:
-        Exception: a fault that may go again, which is no reason to end the window: whatever is
-            no word of what is stored, within a day of its first time; what the storage itself
-            says of being away or full, however long it does.
+        Exception: a fault that may go again, such as of a disk, a server, or a process without
+            memory: no reason to end the window. `WindowCards.erase_ended` gives it a day.
     """
     rows = analyzer.storage.read(
         "SELECT batch_id FROM batch WHERE task_id = ? AND window = ? AND state = ?",
@@ -38,12 +27,9 @@ def count_at_last(analyzer: Analyzer, window: int) -> set[bytes]:
     for batch_id in sorted(tried):
         try:
             count_batch(analyzer, batch_id, window)
-        except (StorageUnreachable, StorageFull):
-            raise
         except Exception as error:  # whatever is wrong with it was said when it was counted before
-            if not _is_lasting(error) and _may_go(analyzer, window):
+            if not _is_lasting(error):
                 raise
-    analyzer.trying.pop(window, None)
     return tried
 
 
@@ -53,9 +39,3 @@ def _is_lasting(error: Exception) -> bool:
         # A damaged file is a DatabaseError; what is operational is of the moment.
         return not isinstance(error, sqlite3.OperationalError)
     return isinstance(error, DecodeError | ValueError | LookupError | TypeError)
-
-
-def _may_go(analyzer: Analyzer, window: int) -> bool:
-    """Whether what failed just now is tried again."""
-    now = analyzer.clocks.since_boot()
-    return now - analyzer.trying.setdefault(window, now) < TRYING_SECONDS

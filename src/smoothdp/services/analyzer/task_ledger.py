@@ -7,6 +7,7 @@ import sqlite3
 import threading
 from contextlib import closing, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import quote
@@ -18,6 +19,10 @@ from smoothdp.services.store.storage import make_private
 
 _READERS_SECONDS = 0.5
 """How long to wait for whoever reads the ledger: the transaction that publishes waits too."""
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
 
 
 class Budgeted(Protocol):
@@ -84,13 +89,24 @@ class TaskLedger:
                 remedy="Give the analyser a directory of its own",
             )
         self._task = task
-        self._ledger = Ledger(
-            self.path, budget=ApproxDP(task.budget_epsilon, delta=task.budget_delta)
-        )
         self._charges: dict[int, Entry] = {}
         self._last: Entry | None = None
+        self._clock = _now
+        self._ledger = Ledger(
+            self.path,
+            budget=ApproxDP(task.budget_epsilon, delta=task.budget_delta),
+            clock=self._time,
+        )
         self._reading = threading.Lock()
         self.empty_log()
+
+    def _time(self) -> datetime:
+        """Return the time of the next entry, which is never before the last one.
+
+        A clock that was wrong for a moment would else stop all releases until then.
+        """
+        now = self._clock()
+        return now if self._last is None else max(now, datetime.fromisoformat(self._last.time))
 
     def charge(self, window: int, *, batch: bytes = b"") -> Entry:
         """Return the charge of a window for a batch; charge now if there is none.

@@ -17,6 +17,10 @@ GATEWAY, ISSUER = "gateway", "spki"
 """The keys that others bring for a card: columns of its table."""
 _SHOWN = b"card "
 """Of the names that are noted: a signature to a card of the window has left."""
+_TRIED = b"tried "
+"""Since when a window that has lapsed could not be ended: name and seconds since 1970."""
+TRYING_SECONDS = 86_400
+"""For how long a window that has lapsed keeps its key where it cannot be ended."""
 
 
 def key_scope(task_id: bytes, window: int) -> bytes:
@@ -183,22 +187,46 @@ class WindowCards:
         """Overwrite the inner keys of windows that have ended.
 
         Of a window without a card, too, once it has lapsed: its card was never committed, or the
-        database was lost, and is new or an older copy; nothing else will end that window.
+        database was lost, and is new or an older copy; nothing else will end that window. And of
+        one that has lapsed and could not be ended for a day, as the database is away, full or
+        broken: of that the file of keys, which may be elsewhere, keeps the time itself.
 
         The log of their file too, each time: a program that was stopped between the two, or
         somebody who read the file, left them there.
+
+        Raises:
+            SmoothdpError, OSError: the database does not say which windows have ended.
         """
         task_id = self._task.task_id
-        rows = self._storage.read("SELECT window, state FROM card WHERE task_id = ?", (task_id,))
-        states = {key_scope(task_id, int(window)): state for window, state in rows}
-        self._keys.erase(
-            [
-                scope
-                for scope in sorted(self._keys.scopes())
-                if scope.startswith(task_id)
-                and (states.get(scope) == OVER or (scope not in states and self._has_lapsed(scope)))
-            ]
-        )
+        own = [scope for scope in sorted(self._keys.scopes()) if scope.startswith(task_id)]
+        states: dict[bytes, str] | None = None
+        try:
+            query = "SELECT window, state FROM card WHERE task_id = ?"
+            rows = self._storage.read(query, (task_id,))
+            states = {key_scope(task_id, int(window)): state for window, state in rows}
+        finally:
+            self._keys.erase([scope for scope in own if self._is_over(scope, states)])
+
+    def _is_over(self, scope: bytes, states: dict[bytes, str] | None) -> bool:
+        """Whether a key is of no more use; ``states`` is None where the database tells nothing."""
+        if states is not None and states.get(scope) == OVER:
+            return True
+        if not self._has_lapsed(scope):
+            return False
+        lost = states is not None and scope not in states
+        return lost or self._was_tried_for_a_day(scope)
+
+    def _was_tried_for_a_day(self, scope: bytes) -> bool:
+        """Whether it was noted a day ago that a window has lapsed and goes on; noted now if not."""
+        now, name = int(self._clocks.now()), _TRIED + scope
+        since = [
+            int.from_bytes(note[len(name) :], "big")
+            for note in self._keys.notes()
+            if note.startswith(name)
+        ]
+        if not since:
+            self._keys.note(name + now.to_bytes(8, "big"))
+        return bool(since) and now - min(since) >= TRYING_SECONDS
 
     def _has_lapsed(self, scope: bytes) -> bool:
         """Whether the window of a key is over for so long that every window has ended then."""

@@ -148,10 +148,6 @@ class ClockGuard:
         """Return this machine's clock, seconds since 1970."""
         return self._wall()
 
-    def since_boot(self) -> float:
-        """Return the seconds since this machine started, which nobody can set."""
-        return self._boot()
-
     def to_tell(self) -> float | None:
         """Return what is told to the other party: this clock, or None once it was set.
 

@@ -56,7 +56,9 @@ class GatewayCards:
         self._reach = reach
         self._opened: dict[int, tuple[SignedCard, PrivateKey]] = {}
         self._noted: set[int] = set()
-        self.require_open(*self._collecting())
+        # Read before the windows: one that is sealed meanwhile is in no older copy.
+        notes = self._keys.notes()
+        self._require_open(self._collecting(), notes)
         # Beside a file of keys that is new: all that is known now.
         self.note_over()
         # Of a program that was stopped between storing a card and noting it, too: it is shown.
@@ -97,10 +99,15 @@ class GatewayCards:
             # The database was lost, or is an older copy: there is a signature to another card.
             raise _refused("a window without a card", "one whose card was lost here")
         task_window = (self._task.task_id, window)
-        if not self._keys.is_in_place() or key_scope(*task_window) not in self._keys.scopes():
-            raise _refused("a gateway key that is here", "one that was lost after it was offered")
+        if not self._keys.is_in_place():
+            raise _key_was_lost()
         signed = self._signed(offered, window)
         with self._storage.transaction() as change:
+            # In here: another process that erases the keys of windows without a card waits.
+            if self._over_name(window) in self._keys.notes():
+                raise _refused("a window that goes on", "one that ended without a card")
+            if key_scope(*task_window) not in self._keys.scopes():
+                raise _key_was_lost()
             if not change.change(
                 "UPDATE card SET signed = ?, state = ? "
                 "WHERE task_id = ? AND window = ? AND state = ?",
@@ -137,13 +144,15 @@ class GatewayCards:
             self._keys.note(self._over_name(window))
             self._noted.add(window)
 
-    def require_open(self, *windows: int) -> None:
+    def require_open(self, window: int) -> None:
         """Raise InvalidData where a window was closed since, by what is noted beside the keys.
 
-        Of windows that are open by the storage: that is an older copy then, as of a database
+        Of a window that is open by the storage: that is an older copy then, as of a database
         server that failed over to one that lags behind.
         """
-        notes = self._keys.notes()
+        self._require_open([window], self._keys.notes())
+
+    def _require_open(self, windows: list[int], notes: set[bytes]) -> None:
         if over := [window for window in windows if self._over_name(window) in notes]:
             raise InvalidData(
                 expected=f"the newest state of the shuffler beside its keys in {self._keys.path}",
@@ -247,6 +256,24 @@ class GatewayCards:
         there = set(self.kept())
         self._opened = {window: key for window, key in self._opened.items() if window in there}
 
+    def erase_unsigned(self, windows: list[int]) -> None:
+        """Overwrite the private keys of windows that are over and have no card, nor ever will.
+
+        Whether they have one is looked at, and that they are over is noted, in one transaction:
+        whoever signs a card waits, and then signs none.
+        """
+        ended = list[int]()
+        if windows:
+            with self._storage.transaction() as change:
+                with_card = "SELECT 1 FROM collecting WHERE task_id = ? AND window = ?"
+                ended += [
+                    window
+                    for window in windows
+                    if not change.execute(with_card, (self._task.task_id, window))
+                ]
+                self._keys.note(*(self._over_name(window) for window in ended))
+        self.erase(ended)
+
     def kept(self) -> list[int]:
         """Return the windows whose private key is there."""
         task_id = self._task.task_id
@@ -279,6 +306,10 @@ class GatewayCards:
             (self._task.task_id, self._task.task_id, OPEN),
         )
         return [int(window) for (window,) in rows]
+
+
+def _key_was_lost() -> InvalidData:
+    return _refused("a gateway key that is here", "one that was lost after it was offered")
 
 
 def _refused(expected: str, got: str) -> InvalidData:

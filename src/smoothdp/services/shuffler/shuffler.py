@@ -227,14 +227,13 @@ class Shuffler:
             "SELECT window, state FROM collecting WHERE task_id = ?", (self.task.task_id,)
         )
         states = {int(window): state for window, state in rows}
-        done = [
-            window
-            for window in self.cards.kept()
-            if states.get(window, EXPIRED) != OPEN
-            and (window in states or self.verdict(window) is Verdict.CLOSE)
-        ]
+        kept = self.cards.kept()
         # Without any too: a program that was stopped in between left them in the file's log.
-        self.cards.erase(done)
+        self.cards.erase([window for window in kept if states.get(window, OPEN) != OPEN])
+        without = [window for window in kept if window not in states]
+        self.cards.erase_unsigned(
+            [window for window in without if self.verdict(window) is Verdict.CLOSE]
+        )
         self._open.clear()
         with self._counting:
             for known in [key for key in self._unsigned if states.get(key[0]) != OPEN]:

@@ -157,21 +157,19 @@ class PostgresStorage:
         self._writing = Line(address, busy_seconds, losses)
         self._adding = Line(address, ROW_SECONDS, losses, idle_seconds=IDLE_SECONDS)
         self._reading = Line(address, busy_seconds, losses)
-        self._writing.connected()
-        is_new = not key_file.exists()
-        self._keys = ErasableKeys(key_file)
         try:
-            self._prepare(Schema.of(schema), role)
+            self._keys = self._prepare(Schema.of(schema), role, key_file)
         except BaseException as error:
-            self.close()
-            if is_new:
-                # Nothing is sealed with it, and it would say that rows are here.
-                key_file.unlink(missing_ok=True)
+            self._close_lines()
             if isinstance(error, psycopg.Error):
                 raise not_prepared(error) from None
             raise
 
-    def _prepare(self, schema: Schema, role: str) -> None:
+    def _prepare(self, schema: Schema, role: str, key_file: Path) -> ErasableKeys:
+        """Bring the tables up to date; return the keys, made last where there are none.
+
+        A file of keys that is made is never removed: another process may use it by then.
+        """
         connection = self._writing.connected()
         with connection.transaction():
             # Two services that start at once would both try to make the same table.
@@ -179,22 +177,31 @@ class PostgresStorage:
             connection.execute(_STATE)
             connection.execute(_LOCK)
             rows = connection.execute(_FOUND).fetchall()
-            number = _number(
-                rows, schema, role=role, key_file=self._keys.path, name=self._keys.name
-            )
-            if not rows:
-                require_unused(self._keys.path, self._keys.scopes())
-                _require_empty(connection, schema)
-                connection.execute(
-                    "INSERT INTO smoothdp_state (role, version, keys) VALUES (%s, %s, %s)",
-                    (role, schema.number, self._keys.name),
-                )
-            missing = schema.missing(number, "the database")
-            if schema.repeated and not missing:
-                missing = [(schema.first, schema.migrations[0])]
-            for _, script in missing:
-                connection.execute(schema_of(script))
-            connection.execute("UPDATE smoothdp_state SET version = %s", (schema.number,))
+            keys = ErasableKeys(key_file) if key_file.exists() else None
+            try:
+                name = None if keys is None else keys.name
+                number = _number(rows, schema, role=role, key_file=key_file, name=name)
+                if not rows:
+                    require_unused(key_file, [] if keys is None else keys.scopes())
+                    _require_empty(connection, schema)
+                missing = schema.missing(number, "the database")
+                if schema.repeated and not missing:
+                    missing = [(schema.first, schema.migrations[0])]
+                for _, script in missing:
+                    connection.execute(schema_of(script))
+                if keys is None:
+                    keys = ErasableKeys(key_file)
+                if not rows:
+                    connection.execute(
+                        "INSERT INTO smoothdp_state (role, version, keys) VALUES (%s, %s, %s)",
+                        (role, schema.number, keys.name),
+                    )
+                connection.execute("UPDATE smoothdp_state SET version = %s", (schema.number,))
+            except BaseException:
+                if keys is not None:
+                    keys.close()
+                raise
+        return keys
 
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
@@ -240,9 +247,12 @@ class PostgresStorage:
 
     def close(self) -> None:
         """Close the connections and the key file."""
+        self._close_lines()
+        self._keys.close()
+
+    def _close_lines(self) -> None:
         for line in (self._reading, self._adding, self._writing):
             line.close()
-        self._keys.close()
 
 
 def number_at(

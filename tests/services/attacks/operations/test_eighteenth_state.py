@@ -259,7 +259,7 @@ def test_a_clock_that_was_wrong_for_a_moment_stops_no_release_once_it_is_right(
 
     def on_this_machine() -> None:
         world.clocks[1]._wall = now
-        world.analyzer.ledger._ledger._clock = lambda: datetime.fromtimestamp(now(), UTC)
+        world.analyzer.ledger._clock = lambda: datetime.fromtimestamp(now(), UTC)
 
     on_this_machine()
     for window in (WINDOW, WINDOW + 1):
