@@ -127,7 +127,7 @@ def _end_if_lapsed(analyzer: Analyzer, window: int) -> None:
 
 
 def _was_charged(analyzer: Analyzer, window: int) -> bool:
-    """Whether a window was charged; where the ledger cannot be read the notes of charges tell."""
+    """Whether a window was charged; what was noted tells where the ledger cannot be read."""
     try:
         return window in analyzer.ledger.charged()
     except (LedgerError, OSError):
