@@ -1,5 +1,7 @@
 /** A published result as rows: label, estimate, error, in the unit of the axis. */
 
+import { fraction } from "../base/fractions.js";
+
 const MOST_PLACES = 12;
 
 /**
@@ -29,6 +31,12 @@ function up(x, write) {
   return text;
 }
 
+/** A decimal or a ratio as a number: the end of an axis. */
+function numberOf(words) {
+  const [above, under] = fraction(words);
+  return Number(above) / Number(under);
+}
+
 /** Rows of a result: choices with counts, or yes and no, or a mean. */
 export function rowsOf(task, result) {
   if (result.counts) {
@@ -43,7 +51,7 @@ export function rowsOf(task, result) {
     }));
   }
   if (result.mean !== undefined) {
-    const [low, high] = task.bounds.map(Number);
+    const [low, high] = task.bounds.map(numberOf);
     return [{ label: "mean", value: result.mean, error: result.error_of_mean, low, high }];
   }
   const share = { error: result.error_of_sum, low: 0, high: result.users };

@@ -78,3 +78,12 @@ def test_a_choice_that_nobody_made_shows_what_the_page_says(protocol: str) -> No
     rows = {row["label"]: row["value"] for row in of_results(f"page.rowsOf({given})")}
     assert rows["water"] == 0
     assert rows["coffee"] == 0 or "nobody made shows 0" not in caption
+
+
+@needs_node
+def test_a_picture_has_ends_where_bounds_are_ratios() -> None:
+    """ "The page shows it with error bars" (poll): a task may have bounds such as 1/3."""
+    task = {"bounds": ["-1/3", "2.5e-1"], "domain": []}
+    result = {"mean": 0.125, "error_of_mean": 0.01}
+    (row,) = of_results(f"page.rowsOf({json.dumps(task)}, {json.dumps(result)})")
+    assert (row["low"], row["high"]) == (-1 / 3, 0.25)

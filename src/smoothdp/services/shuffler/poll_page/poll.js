@@ -4541,6 +4541,10 @@
     for (let more = 1e-12; Number(text2) < x; more *= 2) text2 = write(x * (1 + more));
     return text2;
   }
+  function numberOf(words) {
+    const [above, under] = fraction(words);
+    return Number(above) / Number(under);
+  }
   function rowsOf(task, result) {
     if (result.counts) {
       const names = task.domain.length ? task.domain : [...Array(task.size).keys()].map(String);
@@ -4554,7 +4558,7 @@
       }));
     }
     if (result.mean !== void 0) {
-      const [low, high] = task.bounds.map(Number);
+      const [low, high] = task.bounds.map(numberOf);
       return [{ label: "mean", value: result.mean, error: result.error_of_mean, low, high }];
     }
     const share = { error: result.error_of_sum, low: 0, high: result.users };
