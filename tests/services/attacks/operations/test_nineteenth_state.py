@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from smoothdp.errors import InvalidData
+from smoothdp.errors import InvalidData, SmoothdpError
 from smoothdp.services.analyzer.analyzer import Analyzer
 from smoothdp.services.analyzer.analyzer_tables import ANALYZER_SCHEMA
 from smoothdp.services.analyzer.release import work
 from smoothdp.services.analyzer.window_cards import GATEWAY, ISSUER
+from smoothdp.services.operations.health import keys_condition, storage_condition
 from smoothdp.services.shuffler.sealing import seal_due
 from smoothdp.services.store.erasable_keys import ErasableKeys
 from smoothdp.services.store.storage import StorageLocked, StorageUnreachable
@@ -50,6 +51,43 @@ def test_no_card_is_shown_whose_inner_key_is_in_a_file_that_is_gone(
     is_there = world.analyzer.cards.inner_key(after) is not None
     world.close()
     assert shown is None or is_there
+
+
+@ONLY_SQLITE
+@pytest.mark.parametrize("moved", [False, True])
+def test_a_key_is_overwritten_or_it_is_said_that_its_file_is_not_where_it_was(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+    moved: bool,
+) -> None:
+    """The protocol, 2: an inner key is destroyed "at the window's end: RELEASED"; "Erased means
+    overwritten, in the file and in its log"; the guide: `/readyz` names "storage" of a file "that
+    is not where it was", "keys" of one that was "left behind in a move".
+
+    The file of the inner keys is moved, with its log, while the analyser runs. At the end of the
+    window the key was said to be erased, and stood in the log; all was green.
+    """
+    party, elsewhere = tmp_path / "party", tmp_path / "elsewhere"
+    party.mkdir()
+    elsewhere.mkdir()
+    world = PartyWorld(party)
+    world.open_window()
+    world.send_many(ENOUGH)
+    ((secret,),) = world.keys[1]._storage.read("SELECT secret FROM data_key")
+    for path in party.glob("inner.sqlite*") if moved else ():
+        path.rename(elsewhere / path.name)
+    said = list[bool]()
+    try:
+        assert world.finish(ENOUGH)["state"] == "RELEASED"
+        said.append(world.keys[1].erase([]))
+    except (OSError, SmoothdpError):
+        said.append(False)
+    said.append(keys_condition(len(world.analyzer.cards.lost())).good)
+    said.append(storage_condition(world.analyzer.storage).good)
+    world.close()
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    there = [path.name for path in files if bytes(secret) in path.read_bytes()]
+    assert not (all(said) and there), there
 
 
 def cut_off(storage: Any) -> None:
