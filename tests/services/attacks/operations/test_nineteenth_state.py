@@ -1,0 +1,294 @@
+"""State and time: keys of a file that is gone, charges of a process that was cut off."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from smoothdp.errors import InvalidData, SmoothdpError
+from smoothdp.services.analyzer.analyzer import Analyzer
+from smoothdp.services.analyzer.analyzer_tables import ANALYZER_SCHEMA
+from smoothdp.services.analyzer.release import work
+from smoothdp.services.analyzer.window_cards import GATEWAY, ISSUER
+from smoothdp.services.operations.health import keys_condition, storage_condition
+from smoothdp.services.shuffler.sealing import seal_due
+from smoothdp.services.store.erasable_keys import ErasableKeys
+from smoothdp.services.store.storage import StorageLocked, StorageUnreachable
+from tests.services.attacks.operations.test_processes_of_a_party import second_shuffler
+from tests.services.storages import ONLY_SQLITE, open_state
+from tests.services.worlds.party_world import ENOUGH, HOUR, WINDOW, PartyWorld, issuer_key
+from tests.services.worlds.small_tasks import ANALYZER_SIGN, open_task, small_task
+
+
+def test_no_card_is_shown_whose_inner_key_is_in_a_file_that_is_gone(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+) -> None:
+    """The protocol, 2: an inner key is "stored before A's signature leaves"; 4: no card has a
+    window "whose inner key is gone before S signed": "A answers 404 to GET /v2/cards"; the guide:
+    after the loss "the windows that have cards already are lost", "windows after these have keys
+    of their own".
+
+    The file of the inner keys is removed while the analyser runs. The shuffler beside such a file
+    signs nothing; the analyser made cards, whose keys a restart does not find.
+    """
+    world = PartyWorld(tmp_path)
+    world.open_window()
+    for path in tmp_path.glob("inner.sqlite*"):
+        path.unlink()
+    after = WINDOW + 1
+    world.go_to(world.now + HOUR)
+    cards = world.analyzer.cards
+    with suppress(Exception):
+        cards.put_key(GATEWAY, after, world.shuffler.cards.offered_key(after))
+        cards.put_key(ISSUER, after, issuer_key().public.spki)
+    shown = cards.shown(after)
+    world.restart()
+    is_there = world.analyzer.cards.inner_key(after) is not None
+    world.close()
+    assert shown is None or is_there
+
+
+@ONLY_SQLITE
+@pytest.mark.parametrize("moved", [False, True])
+def test_a_key_is_overwritten_or_it_is_said_that_its_file_is_not_where_it_was(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+    moved: bool,
+) -> None:
+    """The protocol, 2: an inner key is destroyed "at the window's end: RELEASED"; "Erased means
+    overwritten, in the file and in its log"; the guide: `/readyz` names "storage" of a file "that
+    is not where it was", "keys" of one that was "left behind in a move".
+
+    The file of the inner keys is moved, with its log, while the analyser runs. At the end of the
+    window the key was said to be erased, and stood in the log; all was green.
+    """
+    party, elsewhere = tmp_path / "party", tmp_path / "elsewhere"
+    party.mkdir()
+    elsewhere.mkdir()
+    world = PartyWorld(party)
+    world.open_window()
+    world.send_many(ENOUGH)
+    ((secret,),) = world.keys[1]._storage.read("SELECT secret FROM data_key")
+    for path in party.glob("inner.sqlite*") if moved else ():
+        path.rename(elsewhere / path.name)
+    said = list[bool]()
+    try:
+        assert world.finish(ENOUGH)["state"] == "RELEASED"
+        said.append(world.keys[1].erase([]))
+    except (OSError, SmoothdpError):
+        said.append(False)
+    said.append(keys_condition(len(world.analyzer.cards.lost())).good)
+    said.append(storage_condition(world.analyzer.storage).good)
+    world.close()
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    there = [path.name for path in files if bytes(secret) in path.read_bytes()]
+    assert not (all(said) and there), there
+
+
+def cut_off(storage: Any) -> None:
+    """End the connection of a process that is within a transaction, as a server does."""
+    pid = storage._writing.connected().info.backend_pid
+    other = storage._reading.connected()
+    other.execute("SELECT pg_terminate_backend(%s)", (pid,))
+
+
+def second_analyzer(world: PartyWorld) -> Analyzer:
+    """Return another process of the analyser, on the same state."""
+    return Analyzer(
+        open_state(world.folder, "analyzer", ANALYZER_SCHEMA),
+        task=world.task,
+        keys=ErasableKeys(world.folder / "inner.sqlite"),
+        sign_key=ANALYZER_SIGN,
+        ledgers=world.folder,
+        clocks=world.clocks[1],
+    )
+
+
+def charged_beside(folder: Path) -> PartyWorld:
+    """Return a world whose window was released while another process, cut off, charged it too."""
+    world = PartyWorld(folder, small_task(windows=2))
+    other = second_analyzer(world)
+    world.open_window()
+    world.send_many(ENOUGH)
+    world.seal()
+    world.deliver()
+    assert world.tell_served(ENOUGH) == 201
+    charge = other.ledger._ledger.charge
+
+    def stopped(result: Any) -> Any:
+        cut_off(other.storage)
+        work(world.analyzer)
+        return charge(result)
+
+    other.ledger._ledger.charge = stopped  # type: ignore[method-assign, assignment]
+    with suppress(StorageUnreachable):
+        work(other)
+    other.storage.close()
+    return world
+
+
+@pytest.mark.parametrize("storage_kind", ["postgresql"], indirect=True)
+@pytest.mark.slow
+def test_a_process_that_was_cut_off_charges_no_window_again(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+) -> None:
+    """The protocol, 7: "charge the ledger, on disk first, once for this window and its batch"; the
+    guide to PostgreSQL: "One transaction writes at a time, under an advisory lock, whatever the
+    number of processes".
+
+    The lock goes with the connection. A process is stopped just before it charges, its connection
+    ended; another one charges and releases; the first one goes on, and charged once more. The
+    budget of two windows was spent by one: all who answered in the second had it refused.
+    """
+    world = charged_beside(tmp_path)
+    first, charged = world.result()["state"], world.charged()
+    second = WINDOW + 1
+    world.go_to(float(second * HOUR + 600))
+    world.open_window(second)
+    world.send_many(ENOUGH, window=second)
+    said = world.finish(ENOUGH, second)
+    world.close()
+    assert first == "RELEASED"
+    assert (charged, said["state"]) == ([WINDOW], "RELEASED"), said.get("reason")
+
+
+@pytest.mark.parametrize("storage_kind", ["postgresql"], indirect=True)
+@pytest.mark.slow
+def test_a_process_that_was_cut_off_notes_no_end_of_a_window_that_has_a_card(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+) -> None:
+    """The guide: "A service may be stopped at any moment", "start it"; the threat model: the
+    database is refused "if a window that is open in it was closed since": of the newest, none is.
+
+    A process that found a window without a card is cut off before it notes that it is over. Another
+    one signs the card; the first one goes on, and noted that. No shuffler started again.
+    """
+    world = PartyWorld(tmp_path, open_task(window_seconds=1, grace_seconds=0))
+    other = second_shuffler(world)
+    window = int(world.now)
+    put = world.analyzer.cards.put_key
+    assert put(GATEWAY, window, world.shuffler.cards.offered_key(window)) == 201
+    offered = world.analyzer.cards.shown(window)
+    assert offered is not None
+    note = other.cards._keys.note
+    signed: list[bytes] = []
+
+    def stopped(*names: bytes) -> None:
+        if names and not signed:
+            cut_off(other.storage)
+            signed.append(world.shuffler.cards.sign(window, offered))
+        note(*names)
+
+    other.cards._keys.note = stopped  # type: ignore[method-assign]
+    world.go_to(world.now + 1)
+    with suppress(StorageUnreachable):
+        seal_due(other)
+    other.storage.close()
+    assert signed
+    try:
+        world.restart()
+        seal_due(world.shuffler)
+    finally:
+        world.close()
+
+
+@pytest.mark.parametrize("storage_kind", ["postgresql"], indirect=True)
+@pytest.mark.slow
+def test_a_process_that_is_cut_off_after_it_asked_once_more_erases_no_key_in_use(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+) -> None:
+    """The guide to PostgreSQL: keys are "overwritten when their rows are gone"; the guide: "What
+    was acknowledged is on disk".
+
+    Before keys go it is asked once more whether the connection, and with it the lock, is there. A
+    process is cut off between that and the commit of the file of keys.
+    """
+    first, second = (open_state(tmp_path, "analyzer", ANALYZER_SCHEMA) for _ in range(2))
+    statement = "INSERT OR IGNORE INTO part (batch_id, part, bytes) VALUES (?, ?, ?)"
+    part = (b"b" * 16, 0, b"slots")
+    with suppress(ZeroDivisionError), second.transaction() as change:
+        change.change(statement, part)
+        raise ZeroDivisionError
+    keys: ErasableKeys = first._keys  # type: ignore[attr-defined]
+    erase = keys.erase
+
+    def stopped(scopes: list[bytes], *, still: Callable[[], object] = list) -> bool:
+        def asked() -> None:
+            still()
+            cut_off(first)
+            with second.transaction() as change:
+                assert change.change(statement, part) == 1
+
+        return erase(scopes, still=asked)
+
+    keys.erase = stopped  # type: ignore[method-assign]
+    with suppress(StorageUnreachable):
+        first.forget()
+    try:
+        assert second.read("SELECT bytes FROM part") == [(b"slots",)]
+    finally:
+        first.close()
+        second.close()
+
+
+@ONLY_SQLITE
+def test_a_process_that_is_stopped_before_it_charges_keeps_others_from_charging(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+) -> None:
+    """The protocol, 7: "charge the ledger, on disk first, once for this window and its batch".
+
+    In a file the lock stays with the process: the other one is put off, and finds the charge.
+    """
+    world = PartyWorld(tmp_path, small_task(windows=2))
+    other = second_analyzer(world)
+    world.open_window()
+    world.send_many(ENOUGH)
+    world.seal()
+    world.deliver()
+    assert world.tell_served(ENOUGH) == 201
+    world.analyzer.storage._connection.execute("PRAGMA busy_timeout = 50")  # type: ignore[attr-defined]
+    charge, put_off = other.ledger._ledger.charge, list[Exception]()
+
+    def stopped(result: Any) -> Any:
+        try:
+            work(world.analyzer)
+        except StorageLocked as error:
+            put_off.append(error)
+        return charge(result)
+
+    other.ledger._ledger.charge = stopped  # type: ignore[method-assign, assignment]
+    work(other)
+    other.storage.close()
+    work(world.analyzer)
+    state, charged = world.result()["state"], world.charged()
+    world.close()
+    assert (len(put_off), state, charged) == (1, "RELEASED", [WINDOW])
+
+
+@pytest.mark.parametrize("lost", ["gateway.sqlite", ""])
+def test_a_shuffler_signs_no_card_whose_gateway_key_is_in_a_file_that_is_gone(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+    lost: str,
+) -> None:
+    """The protocol, 4: S signs a card if it "has its own gateway key" and "this key is there"."""
+    world = PartyWorld(tmp_path, open_task())
+    world.shuffler.cards.offered_key(WINDOW)
+    for path in tmp_path.glob(f"{lost}*" if lost else "nothing"):
+        path.unlink()
+    if lost:
+        with pytest.raises(InvalidData):
+            world.open_window()
+    else:
+        world.open_window()
+    assert (world.shuffler.cards.stored(WINDOW) is None) == bool(lost)
+    world.close()
