@@ -35,6 +35,21 @@ def checked_entry(row: Row, previous: str, path: Path) -> Entry:
         raise damaged(path, str(error)) from None
 
 
+class EntryMeanwhile(LedgerError):
+    """Somebody else has charged since the entries were read."""
+
+
+def require_last(tail: Tail, last: Entry | None) -> None:
+    """Raise EntryMeanwhile unless an entry is the last of a ledger; None: unless it has none."""
+    row = None if tail.row is None else (tail.row.number, tail.row.digest)
+    if row != (None if last is None else (last.number, last.digest)):
+        raise EntryMeanwhile(
+            expected="the entry that was read last to be the last one",
+            got="a later one",
+            remedy="Nothing was charged. Read the entries again",
+        )
+
+
 def next_row(
     kept: Filter, charged: Charged, costs: Amounts, tail: Tail, *, now: datetime, path: Path
 ) -> Row:

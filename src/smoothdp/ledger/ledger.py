@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from types import EllipsisType
 from typing import Any, ClassVar
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
@@ -22,6 +23,7 @@ from smoothdp.ledger.bookkeeping import (
     last_entry,
     next_row,
     read_clock,
+    require_last,
     verify_rows,
 )
 from smoothdp.ledger.budgets import filter_from_text, filter_of, filter_to_text
@@ -190,12 +192,32 @@ class Ledger:
         return Spending(mechanism, entry, Label.read(label))
 
     def charge(
-        self, mechanism: object, /, *, claim: Guarantee | None = None, label: object = None
+        self,
+        mechanism: object,
+        /,
+        *,
+        claim: Guarantee | None = None,
+        label: object = None,
+        following: Entry | EllipsisType | None = ...,
     ) -> Entry:
-        """Charge like `spend` and return the entry, once it is on the disk."""
+        """Charge like `spend` and return the entry, once it is on the disk.
+
+        Args:
+            following: the entry that must be the last one, None for the first charge of all. Who
+                has looked whether something was charged already charges it once that way,
+                whoever else charges meanwhile. By default any.
+
+        Raises:
+            EntryMeanwhile: another entry is the last one. Nothing is charged.
+        """
         charged, costs = priced(self._filter, with_label(mechanism, Label.read(label)), claim)
-        row = self._store.append(lambda tail: self._next_row(charged, costs, tail))
-        return entry_of(*row)
+
+        def row_after(tail: Tail) -> Row:
+            if following is not ...:
+                require_last(tail, following)
+            return self._next_row(charged, costs, tail)
+
+        return entry_of(*self._store.append(row_after))
 
     def check(self, mechanism: object, /, *, claim: Guarantee | None = None) -> None:
         """Raise what `charge` would raise now; charge nothing."""

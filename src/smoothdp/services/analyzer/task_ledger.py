@@ -15,6 +15,7 @@ from urllib.parse import quote
 from smoothdp.claims import ApproxDP
 from smoothdp.errors import LedgerError
 from smoothdp.ledger import Entry, Ledger
+from smoothdp.ledger.bookkeeping import EntryMeanwhile
 from smoothdp.services.store.storage import make_private
 
 _READERS_SECONDS = 0.5
@@ -111,7 +112,8 @@ class TaskLedger:
     def charge(self, window: int, *, batch: bytes = b"") -> Entry:
         """Return the charge of a window for a batch; charge now if there is none.
 
-        Two calls at once could both charge: call it inside the transaction that publishes.
+        Of two calls at once one charges, and the other finds that: also of a process whose
+        transaction, in which it publishes, was ended by the server meanwhile.
 
         Args:
             window: the window.
@@ -123,12 +125,17 @@ class TaskLedger:
                 say for which.
         """
         entry, name = self.charged().get(window), batch.hex()
-        if entry is None:
-            result = WindowResult(self._task.task_id.hex(), window, name, self._task.guarantee)
-            entry = self._ledger.charge(result)
-            # Read back: an older copy that is put in its place from now on lacks this one.
-            self.charged()
-        elif entry.parameters.get("batch", "") != name:
+        result = WindowResult(self._task.task_id.hex(), window, name, self._task.guarantee)
+        while entry is None:
+            try:
+                entry = self._ledger.charge(result, following=self._last)
+            except EntryMeanwhile:
+                entry = self.charged().get(window)
+            else:
+                # Read back: an older copy that is put in its place from now on lacks this one.
+                self.charged()
+                break
+        if entry.parameters.get("batch", "") != name:
             raise OtherBatch
         self.empty_log()
         return entry

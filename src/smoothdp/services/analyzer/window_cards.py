@@ -166,7 +166,10 @@ class WindowCards:
         return PrivateKey.from_bytes(self._keys.open(bytes(rows[0][0])))
 
     def _has_key(self, window: int) -> bool:
-        return key_scope(self._task.task_id, window) in self._keys.scopes()
+        return (
+            self._keys.is_in_place()
+            and key_scope(self._task.task_id, window) in self._keys.scopes()
+        )
 
     def end(self, change: Transaction, window: int) -> None:
         """Note that a window has ended: its share of the budget is free unless it was charged."""
@@ -289,6 +292,9 @@ class WindowCards:
             return
         if self._was_shown(window):
             # The database was lost, or is an older copy: there is a signature to another card.
+            return
+        if not self._keys.is_in_place():
+            # Its key would be in no file that a restart finds.
             return
         inner = PrivateKey.generate()
         card = Card(

@@ -262,8 +262,10 @@ class GatewayCards:
         Whether they have one is looked at, and that they are over is noted, in one transaction:
         whoever signs a card waits, and then signs none.
         """
-        ended = list[int]()
-        if windows:
+        if not windows:
+            return
+        ended, new = list[int](), list[bytes]()
+        try:
             with self._storage.transaction() as change:
                 with_card = "SELECT 1 FROM collecting WHERE task_id = ? AND window = ?"
                 ended += [
@@ -271,7 +273,13 @@ class GatewayCards:
                     for window in windows
                     if not change.execute(with_card, (self._task.task_id, window))
                 ]
-                self._keys.note(*(self._over_name(window) for window in ended))
+                before = self._keys.notes()
+                new += [name for name in map(self._over_name, ended) if name not in before]
+                self._keys.note(*new)
+        except BaseException:
+            # The lock is gone, perhaps, with the connection: somebody may have signed a card.
+            self._keys.take_back(*new)
+            raise
         self.erase(ended)
 
     def kept(self) -> list[int]:

@@ -17,7 +17,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
 from smoothdp.errors import InvalidData
-from smoothdp.services.store.storage import SqliteStorage
+from smoothdp.services.store.storage import SqliteStorage, StorageLost
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS mark (one INTEGER PRIMARY KEY, mark BLOB NOT NULL);
@@ -77,16 +77,17 @@ class ErasableKeys:
 
     def seal_many(self, scope: bytes, values: Sequence[bytes]) -> list[bytes]:
         """Return values sealed with the key of one scope, which is on disk when this returns."""
-        rows = self._key_of(scope)
-        if not rows:
-            with self._storage.transaction() as change:
+        # In a transaction: who erases keys just now is waited for, and its keys are used no more.
+        with self._storage.transaction() as change:
+            query = "SELECT id, secret FROM data_key WHERE scope = ?"
+            rows = change.execute(query, (scope,))
+            if not rows:
+                rows = [(secrets.token_bytes(_ID_BYTES), ChaCha20Poly1305.generate_key())]
                 change.change(
-                    "INSERT OR IGNORE INTO data_key (scope, id, secret) VALUES (?, ?, ?)",
-                    (scope, secrets.token_bytes(_ID_BYTES), ChaCha20Poly1305.generate_key()),
+                    "INSERT INTO data_key (scope, id, secret) VALUES (?, ?, ?)", (scope, *rows[0])
                 )
-            rows = self._key_of(scope)
         key_id, secret = rows[0]
-        head, cipher = self._mark + key_id, ChaCha20Poly1305(secret)
+        head, cipher = self._mark + bytes(key_id), ChaCha20Poly1305(bytes(secret))
         sealed = []
         for value in values:
             nonce = secrets.token_bytes(_NONCE_BYTES)
@@ -123,7 +124,16 @@ class ErasableKeys:
         Args:
             scopes: whose rows are gone.
             still: called before it is final; nothing is erased if it raises.
+
+        Raises:
+            StorageLost: the file is not where it was, with its log: nothing is overwritten there.
         """
+        if not self.is_in_place():
+            raise StorageLost(
+                expected=f"the file of window keys at {self.path}",
+                got="none, or another one",
+                remedy="Put it back with its log, and start again: no key is erased without it",
+            )
         with self._storage.transaction() as change:
             change.change_many(
                 "DELETE FROM data_key WHERE scope = ?", [(scope,) for scope in scopes]
@@ -144,6 +154,11 @@ class ErasableKeys:
                 "INSERT OR IGNORE INTO note (name) VALUES (?)", [(name,) for name in names]
             )
 
+    def take_back(self, *names: bytes) -> None:
+        """Keep names no more, which were noted a moment ago and told to nobody."""
+        with self._storage.transaction() as change:
+            change.change_many("DELETE FROM note WHERE name = ?", [(name,) for name in names])
+
     def notes(self) -> set[bytes]:
         """Return the names that were noted."""
         return {bytes(name) for (name,) in self._storage.read("SELECT name FROM note")}
@@ -151,11 +166,3 @@ class ErasableKeys:
     def close(self) -> None:
         """Close the file."""
         self._storage.close()
-
-    def _key_of(self, scope: bytes) -> list[tuple[bytes, bytes]]:
-        return [
-            (bytes(key_id), bytes(secret))
-            for key_id, secret in self._storage.read(
-                "SELECT id, secret FROM data_key WHERE scope = ?", (scope,)
-            )
-        ]

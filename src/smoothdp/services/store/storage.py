@@ -38,6 +38,10 @@ class StorageLocked(StorageUnreachable):
     """Somebody else has held the storage for too long: nothing was changed."""
 
 
+class StorageLost(SmoothdpError, OSError):
+    """A file is not where it was: what is done with it is done to no file of a directory."""
+
+
 class StorageDamaged(InvalidData):
     """A page of the file cannot be read: what was stored there is lost."""
 

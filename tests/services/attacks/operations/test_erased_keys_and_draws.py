@@ -23,6 +23,12 @@ def bytes_of(folder: Path) -> bytes:
     return b"".join(path.read_bytes() for path in folder.iterdir())
 
 
+def secret_of(keys: ErasableKeys, scope: bytes) -> bytes:
+    """Return the key of a scope as it stands in the file."""
+    rows = keys._storage.read("SELECT secret FROM data_key WHERE scope = ?", (scope,))
+    return bytes(rows[0][0])
+
+
 def keys_left(folder: Path, seed: int) -> int:
     """Return how many erased keys are in a file of keys beside PostgreSQL: its names differ."""
     source, left = random.Random(seed), 0
@@ -36,11 +42,11 @@ def keys_left(folder: Path, seed: int) -> int:
             live.append(scope.encode())
         if len(live) > 90:
             done = [live.pop(source.randrange(9)) for _ in range(source.randrange(1, 7))]
-            gone += [keys._key_of(scope)[0][1] for scope in done]
+            gone += [secret_of(keys, scope) for scope in done]
             keys.erase(done)
             if window % 9 == 0:
                 files = bytes_of(folder)
-                assert all(keys._key_of(scope)[0][1] in files for scope in live[::9])
+                assert all(secret_of(keys, scope) in files for scope in live[::9])
                 left = max(left, sum(secret in files for secret in gone))
     keys.close()
     return left

@@ -18,7 +18,6 @@ from smoothdp.errors import InvalidData
 from smoothdp.services.analyzer import release
 from smoothdp.services.issuer.window_keys import close_windows
 from smoothdp.services.shuffler.sealing import seal_due
-from smoothdp.services.shuffler.shuffler import Shuffler
 from smoothdp.services.shuffler.shuffler_tables import SHUFFLER_SCHEMA
 from smoothdp.services.store.erasable_keys import ErasableKeys
 from smoothdp.services.store.postgres import PostgresStorage
@@ -28,22 +27,11 @@ from smoothdp.services.store.storage import (
     _SqliteTransaction,
 )
 from tests.services.storages import ONLY_SQLITE, POSTGRESQL, open_state
-from tests.services.worlds.party_world import HOUR, PASS_KEY, WINDOW, PartyWorld
-from tests.services.worlds.small_tasks import SHUFFLER_SIGN, open_task
+from tests.services.worlds.party_world import HOUR, WINDOW, PartyWorld
+from tests.services.worlds.second_processes import second_shuffler
+from tests.services.worlds.small_tasks import open_task
 from tests.services.worlds.stopped import Stopped
 from tests.services.worlds.whole_world import WholeWorld
-
-
-def second_shuffler(world: PartyWorld) -> Shuffler:
-    """Return another process of the shuffler, on the same state."""
-    return Shuffler(
-        open_state(world.folder, "shuffler", SHUFFLER_SCHEMA),
-        task=world.task,
-        keys=ErasableKeys(world.folder / "gateway.sqlite"),
-        sign_key=SHUFFLER_SIGN,
-        pass_key=PASS_KEY,
-        clocks=world.clocks[0],
-    )
 
 
 def test_a_report_that_was_acknowledged_is_not_lost_to_another_process_that_erases_keys(

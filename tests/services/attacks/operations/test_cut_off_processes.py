@@ -1,4 +1,4 @@
-"""State and time: keys of a file that is gone, charges of a process that was cut off."""
+"""Processes that go on after their lock is gone: nothing is charged, noted or erased twice."""
 
 from __future__ import annotations
 
@@ -9,85 +9,16 @@ from typing import Any
 
 import pytest
 
-from smoothdp.errors import InvalidData, SmoothdpError
-from smoothdp.services.analyzer.analyzer import Analyzer
 from smoothdp.services.analyzer.analyzer_tables import ANALYZER_SCHEMA
 from smoothdp.services.analyzer.release import work
-from smoothdp.services.analyzer.window_cards import GATEWAY, ISSUER
-from smoothdp.services.operations.health import keys_condition, storage_condition
+from smoothdp.services.analyzer.window_cards import GATEWAY
 from smoothdp.services.shuffler.sealing import seal_due
 from smoothdp.services.store.erasable_keys import ErasableKeys
 from smoothdp.services.store.storage import StorageLocked, StorageUnreachable
-from tests.services.attacks.operations.test_processes_of_a_party import second_shuffler
 from tests.services.storages import ONLY_SQLITE, open_state
-from tests.services.worlds.party_world import ENOUGH, HOUR, WINDOW, PartyWorld, issuer_key
-from tests.services.worlds.small_tasks import ANALYZER_SIGN, open_task, small_task
-
-
-def test_no_card_is_shown_whose_inner_key_is_in_a_file_that_is_gone(
-    tmp_path: Path,
-    storage_kind: str,  # noqa: ARG001
-) -> None:
-    """The protocol, 2: an inner key is "stored before A's signature leaves"; 4: no card has a
-    window "whose inner key is gone before S signed": "A answers 404 to GET /v2/cards"; the guide:
-    after the loss "the windows that have cards already are lost", "windows after these have keys
-    of their own".
-
-    The file of the inner keys is removed while the analyser runs. The shuffler beside such a file
-    signs nothing; the analyser made cards, whose keys a restart does not find.
-    """
-    world = PartyWorld(tmp_path)
-    world.open_window()
-    for path in tmp_path.glob("inner.sqlite*"):
-        path.unlink()
-    after = WINDOW + 1
-    world.go_to(world.now + HOUR)
-    cards = world.analyzer.cards
-    with suppress(Exception):
-        cards.put_key(GATEWAY, after, world.shuffler.cards.offered_key(after))
-        cards.put_key(ISSUER, after, issuer_key().public.spki)
-    shown = cards.shown(after)
-    world.restart()
-    is_there = world.analyzer.cards.inner_key(after) is not None
-    world.close()
-    assert shown is None or is_there
-
-
-@ONLY_SQLITE
-@pytest.mark.parametrize("moved", [False, True])
-def test_a_key_is_overwritten_or_it_is_said_that_its_file_is_not_where_it_was(
-    tmp_path: Path,
-    storage_kind: str,  # noqa: ARG001
-    moved: bool,
-) -> None:
-    """The protocol, 2: an inner key is destroyed "at the window's end: RELEASED"; "Erased means
-    overwritten, in the file and in its log"; the guide: `/readyz` names "storage" of a file "that
-    is not where it was", "keys" of one that was "left behind in a move".
-
-    The file of the inner keys is moved, with its log, while the analyser runs. At the end of the
-    window the key was said to be erased, and stood in the log; all was green.
-    """
-    party, elsewhere = tmp_path / "party", tmp_path / "elsewhere"
-    party.mkdir()
-    elsewhere.mkdir()
-    world = PartyWorld(party)
-    world.open_window()
-    world.send_many(ENOUGH)
-    ((secret,),) = world.keys[1]._storage.read("SELECT secret FROM data_key")
-    for path in party.glob("inner.sqlite*") if moved else ():
-        path.rename(elsewhere / path.name)
-    said = list[bool]()
-    try:
-        assert world.finish(ENOUGH)["state"] == "RELEASED"
-        said.append(world.keys[1].erase([]))
-    except (OSError, SmoothdpError):
-        said.append(False)
-    said.append(keys_condition(len(world.analyzer.cards.lost())).good)
-    said.append(storage_condition(world.analyzer.storage).good)
-    world.close()
-    files = [path for path in tmp_path.rglob("*") if path.is_file()]
-    there = [path.name for path in files if bytes(secret) in path.read_bytes()]
-    assert not (all(said) and there), there
+from tests.services.worlds.party_world import ENOUGH, HOUR, WINDOW, PartyWorld
+from tests.services.worlds.second_processes import second_analyzer, second_shuffler
+from tests.services.worlds.small_tasks import open_task, small_task
 
 
 def cut_off(storage: Any) -> None:
@@ -95,18 +26,6 @@ def cut_off(storage: Any) -> None:
     pid = storage._writing.connected().info.backend_pid
     other = storage._reading.connected()
     other.execute("SELECT pg_terminate_backend(%s)", (pid,))
-
-
-def second_analyzer(world: PartyWorld) -> Analyzer:
-    """Return another process of the analyser, on the same state."""
-    return Analyzer(
-        open_state(world.folder, "analyzer", ANALYZER_SCHEMA),
-        task=world.task,
-        keys=ErasableKeys(world.folder / "inner.sqlite"),
-        sign_key=ANALYZER_SIGN,
-        ledgers=world.folder,
-        clocks=world.clocks[1],
-    )
 
 
 def charged_beside(folder: Path) -> PartyWorld:
@@ -120,12 +39,12 @@ def charged_beside(folder: Path) -> PartyWorld:
     assert world.tell_served(ENOUGH) == 201
     charge = other.ledger._ledger.charge
 
-    def stopped(result: Any) -> Any:
+    def stopped(result: Any, **more: Any) -> Any:
         cut_off(other.storage)
         work(world.analyzer)
-        return charge(result)
+        return charge(result, **more)
 
-    other.ledger._ledger.charge = stopped  # type: ignore[method-assign, assignment]
+    other.ledger._ledger.charge = stopped  # type: ignore[method-assign]
     with suppress(StorageUnreachable):
         work(other)
     other.storage.close()
@@ -218,14 +137,18 @@ def test_a_process_that_is_cut_off_after_it_asked_once_more_erases_no_key_in_use
         change.change(statement, part)
         raise ZeroDivisionError
     keys: ErasableKeys = first._keys  # type: ignore[attr-defined]
-    erase = keys.erase
+    erase, acknowledged = keys.erase, list[tuple[bytes]]()
+    second._keys._storage._connection.execute("PRAGMA busy_timeout = 50")  # type: ignore[attr-defined]
 
     def stopped(scopes: list[bytes], *, still: Callable[[], object] = list) -> bool:
         def asked() -> None:
             still()
             cut_off(first)
-            with second.transaction() as change:
-                assert change.change(statement, part) == 1
+            # Whoever seals waits for the one that erases, and is not told that it was stored.
+            with suppress(StorageLocked):
+                with second.transaction() as change:
+                    assert change.change(statement, part) == 1
+                acknowledged.append((b"slots",))
 
         return erase(scopes, still=asked)
 
@@ -233,6 +156,9 @@ def test_a_process_that_is_cut_off_after_it_asked_once_more_erases_no_key_in_use
     with suppress(StorageUnreachable):
         first.forget()
     try:
+        assert second.read("SELECT bytes FROM part") == acknowledged
+        with second.transaction() as change:
+            assert change.change(statement, part) == 1
         assert second.read("SELECT bytes FROM part") == [(b"slots",)]
     finally:
         first.close()
@@ -258,37 +184,17 @@ def test_a_process_that_is_stopped_before_it_charges_keeps_others_from_charging(
     world.analyzer.storage._connection.execute("PRAGMA busy_timeout = 50")  # type: ignore[attr-defined]
     charge, put_off = other.ledger._ledger.charge, list[Exception]()
 
-    def stopped(result: Any) -> Any:
+    def stopped(result: Any, **more: Any) -> Any:
         try:
             work(world.analyzer)
         except StorageLocked as error:
             put_off.append(error)
-        return charge(result)
+        return charge(result, **more)
 
-    other.ledger._ledger.charge = stopped  # type: ignore[method-assign, assignment]
+    other.ledger._ledger.charge = stopped  # type: ignore[method-assign]
     work(other)
     other.storage.close()
     work(world.analyzer)
     state, charged = world.result()["state"], world.charged()
     world.close()
     assert (len(put_off), state, charged) == (1, "RELEASED", [WINDOW])
-
-
-@pytest.mark.parametrize("lost", ["gateway.sqlite", ""])
-def test_a_shuffler_signs_no_card_whose_gateway_key_is_in_a_file_that_is_gone(
-    tmp_path: Path,
-    storage_kind: str,  # noqa: ARG001
-    lost: str,
-) -> None:
-    """The protocol, 4: S signs a card if it "has its own gateway key" and "this key is there"."""
-    world = PartyWorld(tmp_path, open_task())
-    world.shuffler.cards.offered_key(WINDOW)
-    for path in tmp_path.glob(f"{lost}*" if lost else "nothing"):
-        path.unlink()
-    if lost:
-        with pytest.raises(InvalidData):
-            world.open_window()
-    else:
-        world.open_window()
-    assert (world.shuffler.cards.stored(WINDOW) is None) == bool(lost)
-    world.close()
