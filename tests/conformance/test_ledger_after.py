@@ -7,6 +7,7 @@ import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -127,8 +128,8 @@ def test_a_charge_that_failed_after_it_was_written_is_found(
     kept = TaskLedger(tmp_path, task)
     real = Ledger.charge
 
-    def lost(self: Ledger, mechanism: object) -> None:
-        real(self, mechanism)
+    def lost(self: Ledger, mechanism: object, **more: Any) -> None:
+        real(self, mechanism, **more)
         raise LedgerError(expected="the disk", got="none after the commit", remedy="Mend it")
 
     with monkeypatch.context() as broken:

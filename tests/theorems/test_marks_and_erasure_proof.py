@@ -30,6 +30,7 @@ from smoothdp.services.formats.result import SignedResult
 from smoothdp.services.formats.secrets import tag
 from smoothdp.services.formats.slots import seal_slots
 from smoothdp.services.store.erasable_keys import ErasableKeys
+from tests.services.worlds.key_secrets import secret_of
 from tests.services.worlds.party_world import WINDOW, PartyWorld
 from tests.services.worlds.small_tasks import ANALYZER_SIGN, SHUFFLER_SIGN, small_task
 
@@ -266,7 +267,7 @@ def test_keys_that_are_erased_in_any_order_are_nowhere(tmp_path: Path, overwritt
         for number in range(160):
             scope = source.randbytes(20) + number.to_bytes(4, "big")
             keys.seal(scope, b"private")
-            live[scope] = keys._key_of(scope)[0][1]
+            live[scope] = secret_of(keys, scope)
             if len(live) > 60:
                 scope = source.choice(sorted(live))
                 gone.append(live.pop(scope))

@@ -124,17 +124,15 @@ class TaskLedger:
             OtherBatch: the window was charged for another batch, or by a program that did not
                 say for which.
         """
-        entry, name = self.charged().get(window), batch.hex()
+        name = batch.hex()
         result = WindowResult(self._task.task_id.hex(), window, name, self._task.guarantee)
-        while entry is None:
-            try:
-                entry = self._ledger.charge(result, following=self._last)
-            except EntryMeanwhile:
-                entry = self.charged().get(window)
-            else:
-                # Read back: an older copy that is put in its place from now on lacks this one.
-                self.charged()
-                break
+        charged, last = self._read()
+        while (entry := charged.get(window)) is None:
+            # Read back also what was charged here: an older copy that is put in its place from
+            # now on lacks it.
+            with suppress(EntryMeanwhile):
+                self._ledger.charge(result, following=last)
+            charged, last = self._read()
         if entry.parameters.get("batch", "") != name:
             raise OtherBatch
         self.empty_log()
@@ -142,13 +140,17 @@ class TaskLedger:
 
     def charged(self) -> dict[int, Entry]:
         """Return window -> its charge. Each entry is read once, those of other processes too."""
+        return self._read()[0]
+
+    def _read(self) -> tuple[dict[int, Entry], Entry | None]:
+        """Return the charges, and the last entry when they were read, of this task or another."""
         name = self._task.task_id.hex()
         with self._reading:
             for entry in self._ledger.entries(after=self._last):
                 if entry.parameters.get("task_id") == name:
                     self._charges[int(entry.parameters["window"])] = entry
                 self._last = entry
-            return dict(self._charges)
+            return dict(self._charges), self._last
 
     def require(self, windows: set[int]) -> None:
         """Raise LedgerError unless all of these windows are charged: the file was lost."""

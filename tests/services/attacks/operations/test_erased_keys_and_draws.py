@@ -15,18 +15,13 @@ from smoothdp.services.client.outcomes import OutcomeStore
 from smoothdp.services.store.erasable_keys import ErasableKeys
 from smoothdp.services.store.storage import _SqliteTransaction
 from tests.services.storages import ONLY_SQLITE, without_waiting_for_disks
+from tests.services.worlds.key_secrets import secret_of
 
 pytestmark = ONLY_SQLITE
 
 
 def bytes_of(folder: Path) -> bytes:
     return b"".join(path.read_bytes() for path in folder.iterdir())
-
-
-def secret_of(keys: ErasableKeys, scope: bytes) -> bytes:
-    """Return the key of a scope as it stands in the file."""
-    rows = keys._storage.read("SELECT secret FROM data_key WHERE scope = ?", (scope,))
-    return bytes(rows[0][0])
 
 
 def keys_left(folder: Path, seed: int) -> int:
