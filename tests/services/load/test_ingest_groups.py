@@ -276,7 +276,7 @@ def test_keys_of_a_group_that_is_not_stored_yet_are_kept(
 def test_without_that_rule_a_group_would_be_unreadable(
     world: PartyWorld, other: PartyWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("smoothdp.services.store.postgres.USED_WHILE", {})
+    monkeypatch.setattr("smoothdp.services.store.postgres_scopes.USED_WHILE", {})
     with pytest.raises(InvalidData, match="rows sealed with the keys"):
         keys_beside_a_group(world, other)
 

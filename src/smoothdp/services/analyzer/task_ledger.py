@@ -16,7 +16,7 @@ from smoothdp.claims import ApproxDP
 from smoothdp.errors import LedgerError
 from smoothdp.ledger import Entry, Ledger
 from smoothdp.ledger.bookkeeping import EntryMeanwhile
-from smoothdp.services.store.storage import make_private
+from smoothdp.services.store.private_file import make_private
 
 _READERS_SECONDS = 0.5
 """How long to wait for whoever reads the ledger: the transaction that publishes waits too."""

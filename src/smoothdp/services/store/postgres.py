@@ -19,14 +19,13 @@ from smoothdp.services.store.erasable_keys import ErasableKeys
 from smoothdp.services.store.migrations import Schema
 from smoothdp.services.store.postgres_connection import Line, Losses
 from smoothdp.services.store.postgres_dialect import (
-    HIDDEN,
-    USED_WHILE,
     adding,
     hidden_place,
     schema_of,
     statement_of,
 )
 from smoothdp.services.store.postgres_refusals import not_prepared
+from smoothdp.services.store.postgres_scopes import is_live, scope_name
 from smoothdp.services.store.storage import Row, Transaction
 
 try:
@@ -344,39 +343,6 @@ def _require_empty(connection: psycopg.Connection[Row], schema: Schema) -> None:
             got=f"one with a table {min(taken)} of something else",
             remedy="Make one with createdb, or name a schema in the address",
         )
-
-
-def scope_name(table: str, values: Sequence[Any]) -> bytes:
-    """Return the name of the key of what is deleted together.
-
-    >>> scope_name("pending", [b"\\x01", 7])
-    b'pending:01:7'
-    """
-    parts = [str(v) if isinstance(v, int) else bytes(v).hex() for v in values]
-    return ":".join([table, *parts]).encode()
-
-
-def is_live(connection: psycopg.Connection[Row], scope: bytes) -> bool:
-    """Whether a row that is sealed with the key of a scope is there, or may be added still."""
-    table, *values = scope.decode().split(":")
-    hidden, columns = HIDDEN[table]
-    matching = sql.SQL(" AND ").join(sql.SQL("{} = %s").format(sql.Identifier(c)) for c in columns)
-    query = sql.SQL("SELECT EXISTS (SELECT 1 FROM {} WHERE {} IS NOT NULL AND {})").format(
-        sql.Identifier(table), sql.Identifier(hidden), matching
-    )
-    named = [
-        bytes.fromhex(value) if column.endswith("_id") else int(value)
-        for column, value in zip(columns, values, strict=True)
-    ]
-    if bool((connection.execute(query, named).fetchone() or (False,))[0]):
-        return True
-    if table not in USED_WHILE:
-        return False
-    other, state = USED_WHILE[table]
-    query = sql.SQL("SELECT EXISTS (SELECT 1 FROM {} WHERE state = {} AND {})").format(
-        sql.Identifier(other), sql.Literal(state), matching
-    )
-    return bool((connection.execute(query, named).fetchone() or (False,))[0])
 
 
 def opened(cursor: psycopg.Cursor[Row], keys: ErasableKeys) -> list[Row]:

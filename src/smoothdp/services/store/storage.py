@@ -20,6 +20,7 @@ from typing import Any, Protocol
 from smoothdp.errors import InvalidData, SmoothdpError
 from smoothdp.services.store.migrations import Schema, migrate_sqlite
 from smoothdp.services.store.overwritten_log import opened_to_read, overwrite_log
+from smoothdp.services.store.private_file import make_private
 
 Row = tuple[Any, ...]
 _ASKED_MILLISECONDS = 1000
@@ -158,49 +159,6 @@ class _SqliteTransaction:
         self.change(f"DELETE FROM {table}")
         self.change(f"INSERT INTO {table} SELECT * FROM rewritten")
         self.change("DROP TABLE rewritten")
-
-
-_making = threading.Lock()
-
-
-def make_private(path: Path) -> str:
-    """Make a file that its owner alone reads, if it is not there; return why not, or "".
-
-    One that is there is not opened. Whoever closes a file gives back all locks of the process on
-    it, also those of a connection elsewhere in the program: other programs would then take its
-    log away while it writes there (https://www.sqlite.org/howtocorrupt.html, 2.2).
-    """
-    made = os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_NOFOLLOW
-    try:
-        # One at a time: a new file is closed before anybody here connects to it.
-        with _making:
-            try:
-                handle = os.open(path, made, 0o600)
-            except FileExistsError:
-                return _keep_private(path)
-            os.fchmod(handle, 0o600)
-            os.close(handle)
-    except OSError as error:
-        # A folder that shows nothing does not say either what is a link.
-        permitted = not isinstance(error, PermissionError)
-        return "a link" if permitted and path.is_symlink() else f"{error.strerror}"
-    return ""
-
-
-def _keep_private(path: Path) -> str:
-    """Take the rights of others to a file that is there; return why not, or ""."""
-    status = path.lstat()
-    if stat.S_ISLNK(status.st_mode):
-        return "a link"
-    if stat.S_ISDIR(status.st_mode):
-        return os.strerror(errno.EISDIR)
-    effective = os.access in os.supports_effective_ids
-    if not os.access(path, os.R_OK | os.W_OK, effective_ids=effective):
-        read_only = os.statvfs(path).f_flag & os.ST_RDONLY
-        return os.strerror(errno.EROFS if read_only else errno.EACCES)
-    if stat.S_IMODE(status.st_mode) != 0o600:
-        path.chmod(0o600)
-    return ""
 
 
 def _remedy(path: Path, words: str) -> str:
