@@ -230,21 +230,30 @@ OTHERS = "CREATE TABLE IF NOT EXISTS other (item BLOB);"
 def test_a_long_log_is_overwritten_whoever_writes_meanwhile(tmp_path: Path) -> None:
     """Three others commit without a pause, and begin a log of 1,000 pages anew as SQLite does.
 
-    Where they leave no moment for it, it is said not to be done, and is in the next round.
+    They write until it is done, for 20 seconds at most. A round in which they leave no moment for
+    it says so, and the next one tries again; that it is done is never said before it is.
     """
     path = tmp_path / "box.sqlite"
-    until, children = time.monotonic() + 2, []
+    until, children = time.monotonic() + 20, []
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
     for _ in range(3):
         child = os.fork()
         if not child:
             try:
+                os.close(writing)
                 other = SqliteStorage(path, SCHEMA + OTHERS)
                 while time.monotonic() < until:
                     with other.transaction() as change:
                         change.change("INSERT INTO other VALUES (?)", (b"other",))
+                    with suppress(BlockingIOError):
+                        # The end of the pipe: the parent has closed it.
+                        if not os.read(reading, 1):
+                            break
             finally:
                 os._exit(0)
         children.append(child)
+    os.close(reading)
     storage = SqliteStorage(path, SCHEMA)
     items = [(secrets.token_bytes(48),) for _ in range(100_000)]
     with storage.transaction() as change:
@@ -255,10 +264,11 @@ def test_a_long_log_is_overwritten_whoever_writes_meanwhile(tmp_path: Path) -> N
     while not storage.forget():
         assert time.monotonic() < until + 30
     left = read()
-    assert len(left) > 4_000_000
-    assert not [item for (item,) in items[::1000] if item in left]
+    os.close(writing)
     for child in children:
         os.waitpid(child, 0)
+    assert len(left) > 4_000_000
+    assert not [item for (item,) in items[::1000] if item in left]
     assert storage.forget()
     storage.close()
 
