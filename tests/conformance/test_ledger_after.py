@@ -15,7 +15,7 @@ import smoothdp as sd
 from smoothdp.errors import LedgerError
 from smoothdp.ledger import Ledger, bookkeeping
 from smoothdp.ledger.store import Row
-from smoothdp.services.analyzer.task_ledger import TaskLedger
+from smoothdp.services.analyzer.task_ledger import OtherBatch, TaskLedger
 from tests.services.worlds.small_tasks import small_task
 
 SMALL = sd.PureDP("0.01")
@@ -186,3 +186,40 @@ def test_a_claim_that_is_not_read_back_is_refused_before_anything_is_written(
     assert len(ledger.entries()) == 1
     ledger.charge(sd.PureDP("0.1"))
     assert ledger.spent().implies(sd.PureDP("0.2"))
+
+
+def test_a_charge_follows_the_entry_that_was_read(path: Path) -> None:
+    """None of an empty ledger, then each time the last; any other one is refused, and no charge."""
+    ledger = Ledger(path, budget=sd.PureDP(1))
+    one = ledger.charge(SMALL, following=None)
+    two = ledger.charge(SMALL, following=one)
+    for stale in (None, one):
+        with pytest.raises(bookkeeping.EntryMeanwhile, match="Nothing was charged"):
+            ledger.charge(SMALL, following=stale)
+    assert ledger.entries() == [one, two]
+    assert ledger.charge(SMALL).number == 3
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_a_window_that_another_process_charges_meanwhile_is_charged_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, same: bool
+) -> None:
+    """Just after it was read that there is no charge; it stands for the batch that it names."""
+    task = small_task(windows=10)
+    mine, others = (TaskLedger(tmp_path, task) for _ in range(2))
+    charge, come = mine._ledger.charge, list[int]()
+
+    def late(result: object, **more: Any) -> sd.ledger.Entry:
+        if not come:
+            come.append(others.charge(3, batch=b"one").number)
+            others.charge(4, batch=b"another window")
+        return charge(result, **more)
+
+    monkeypatch.setattr(mine._ledger, "charge", late)
+    if same:
+        assert mine.charge(3, batch=b"one").number == 1
+    else:
+        with pytest.raises(OtherBatch):
+            mine.charge(3, batch=b"two")
+    assert mine.charge(5, batch=b"five").number == 3
+    assert [entry.parameters["window"] for entry in mine._ledger.entries()] == ["3", "4", "5"]

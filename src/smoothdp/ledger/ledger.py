@@ -208,7 +208,16 @@ class Ledger:
                 whoever else charges meanwhile. By default any.
 
         Raises:
-            EntryMeanwhile: another entry is the last one. Nothing is charged.
+            LedgerError: what `spend` raises; and where another entry is the last one (of the class
+                `bookkeeping.EntryMeanwhile`). Nothing is charged.
+
+        >>> import tempfile
+        >>> from smoothdp.claims import PureDP
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     ledger = Ledger(folder + "/l.db", budget=PureDP(1))
+        ...     first = ledger.charge(PureDP("0.1"), following=None)
+        ...     ledger.charge(PureDP("0.1"), following=first).number
+        2
         """
         charged, costs = priced(self._filter, with_label(mechanism, Label.read(label)), claim)
 

@@ -23,7 +23,12 @@ from cryptography import x509
 from smoothdp.services.operations.clock_guard import ClockGuard
 from smoothdp.services.operations.logs import Cause, cause_of, said, words_of
 from smoothdp.services.operations.tls import days_left, read_certificate
-from smoothdp.services.store.storage import Storage
+from smoothdp.services.store.storage import (
+    Storage,
+    StorageDamaged,
+    StorageLocked,
+    StorageLost,
+)
 from smoothdp.text import number_up
 
 LOG = logging.getLogger("smoothdp.services")
@@ -189,8 +194,11 @@ class Rounds:
 def storage_condition(storage: Storage) -> Condition:
     """Whether the storage answers and takes something; its limit of time is that of `Health`."""
     storage.read("SELECT 1")
-    if fault := storage.fault():
-        return Condition("storage", False, fault, Cause.LOCKED if "held" in fault else Cause.DISK)
+    try:
+        storage.require_storable()
+    except (StorageDamaged, StorageLocked, StorageLost) as error:
+        # Known of it, unlike of one that does not answer: other conditions are looked at.
+        return Condition("storage", False, str(error), cause_of(error))
     return Condition("storage", True, "answers")
 
 

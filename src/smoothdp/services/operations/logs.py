@@ -22,7 +22,12 @@ from typing import Any, TextIO
 
 from smoothdp.errors import BudgetExceeded, LedgerError, SmoothdpError
 from smoothdp.services.operations.tls import BadCertificate
-from smoothdp.services.store.storage import StorageDamaged, StorageFull, StorageUnreachable
+from smoothdp.services.store.storage import (
+    StorageDamaged,
+    StorageFull,
+    StorageLost,
+    StorageUnreachable,
+)
 
 AGAIN_SECONDS = 600.0
 _LOGGERS = ("smoothdp.services", "uvicorn", "asyncio")
@@ -88,7 +93,7 @@ def _own_cause(error: BaseException) -> Cause | None:
         return error.cause
     if isinstance(error, LedgerError | BudgetExceeded):
         return Cause.LEDGER
-    if isinstance(error, StorageFull | StorageDamaged):
+    if isinstance(error, StorageFull | StorageDamaged | StorageLost):
         return Cause.DISK
     if isinstance(error, ssl.SSLError | BadCertificate):
         return Cause.TLS
@@ -116,6 +121,10 @@ _NETWORK = {
 }
 
 
+_OURS = LedgerError | StorageUnreachable | StorageDamaged | StorageLost | PutOff
+"""Errors whose words name files and windows alone."""
+
+
 def said(
     log: logging.Logger,
     event: str,
@@ -130,7 +139,7 @@ def said(
     """
     kind = "" if error is None else f": {type(error).__name__}"
     # A plain sentence names files and windows; the words of others could name anything.
-    plain = isinstance(error, LedgerError | StorageUnreachable | StorageDamaged | PutOff)
+    plain = isinstance(error, _OURS)
     words = f": {error}" if plain else ""
     log.log(
         level,

@@ -8,7 +8,6 @@ the party's own, where erased means overwritten.
 from __future__ import annotations
 
 import hashlib
-import os
 import secrets
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -57,19 +56,13 @@ class ErasableKeys:
                 "INSERT OR IGNORE INTO mark (one, mark) VALUES (1, ?)",
                 (secrets.token_bytes(_ID_BYTES),),
             )
-        status = os.stat(path)
-        self._file = status.st_dev, status.st_ino
         self._mark = bytes(self._storage.read("SELECT mark FROM mark")[0][0])
         self.name = name_of(self._mark)
         """Tells this file from others."""
 
     def is_in_place(self) -> bool:
         """Whether the file is where it was: one that was removed is read on until a restart."""
-        try:
-            status = os.stat(self.path)
-        except OSError:
-            return False
-        return (status.st_dev, status.st_ino) == self._file
+        return self._storage.is_in_place()
 
     def seal(self, scope: bytes, data: bytes) -> bytes:
         """Return data sealed with the key of a scope, which is on disk when this returns."""

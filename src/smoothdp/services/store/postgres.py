@@ -225,10 +225,9 @@ class PostgresStorage:
         with self._reading.used() as connection:
             return answers(connection, statement, list(rows), self._keys)
 
-    def fault(self) -> str:
-        """Return "" if the server answers; it raises if not."""
+    def require_storable(self) -> None:
+        """Raise StorageUnreachable unless the server answers."""
         self.read("SELECT 1")
-        return ""
 
     def forget(self) -> bool:
         """Erase the keys of rows that are gone: what the server still has of them says nothing.

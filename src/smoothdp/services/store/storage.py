@@ -114,8 +114,8 @@ class Storage(Protocol):
     def read_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> list[list[Row]]:
         """Return rows of committed state, for each row of values."""
 
-    def fault(self) -> str:
-        """Return why nothing can be stored now, in words, or ""; it may raise what it meets."""
+    def require_storable(self) -> None:
+        """Raise what whoever stores something now would meet, as far as that can be told."""
 
     def forget(self) -> bool:
         """Make deleted rows unreadable in the files; False if someone else holds them open."""
@@ -323,37 +323,42 @@ class SqliteStorage:
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF
             if code not in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
                 raise
-            self._damage = f"{self.path.name} is damaged: {error}"
-            raise StorageDamaged(
-                expected=f"the state of this service in {self.path}",
-                got=str(error),
-                remedy="See that the disk is sound, and restore the file as the guide says",
-            ) from error
+            self._damage = str(error)
+            raise self._damaged(self._damage) from error
 
-    def fault(self) -> str:
-        """Return why nothing can be stored now: held by another process, damaged, or not there."""
+    def _damaged(self, words: str) -> StorageDamaged:
+        return StorageDamaged(
+            expected=f"the state of this service in {self.path}",
+            got=words,
+            remedy="See that the disk is sound, and restore the file as the guide says",
+        )
+
+    def is_in_place(self) -> bool:
+        """Whether the file is where it was: one that was removed is used on until a restart."""
+        return _identity(self.path) == self._file
+
+    def require_storable(self) -> None:
+        """Raise what whoever stores something now would meet; nothing where this process writes."""
         if self._damage:
-            return self._damage
-        if _identity(self.path) != self._file:
-            gone = (
-                f"{self.path.name} is not where it was: what is stored now is lost with a restart"
+            raise self._damaged(self._damage)
+        if not self.is_in_place():
+            raise StorageLost(
+                expected=f"the state of this service at {self.path}",
+                got="none there, or another one: what is stored now is lost with a restart",
+                remedy="Stop the service, put the file back with its log, and start again",
             )
-            return f"{gone}. Stop the service, put the file back, and start again"
         if not self._lock.acquire(blocking=False):
-            return ""  # this process writes
+            return
         try:
             ((usual,),) = self._connection.execute("PRAGMA busy_timeout")
             self._connection.execute(f"PRAGMA busy_timeout = {min(usual, _ASKED_MILLISECONDS)}")
             try:
                 self._begin()
                 self._connection.execute("ROLLBACK")
-            except StorageLocked:
-                return f"{self.path.name} is held by another process: see which one, and end that"
             finally:
                 self._connection.execute(f"PRAGMA busy_timeout = {usual}")
         finally:
             self._lock.release()
-        return ""
 
     def forget(self) -> bool:
         """Overwrite the write-ahead log, where deleted rows would still be readable."""

@@ -116,3 +116,20 @@ def test_the_check_compares_results_of_many_bins_too(tmp_path: Path) -> None:
     assert ledger_condition(tmp_path, published).good
     (published / "large").write_bytes(_of_many_places(task).encode())
     assert not ledger_condition(tmp_path, published).good
+
+
+@pytest.mark.parametrize("letter", ['"', "\\", "\0", "\x7f", "a", "\u00e9", "\uffff", "\U0010ffff"])
+@pytest.mark.parametrize("length", [1, 255])
+def test_no_result_is_longer_than_is_read(letter: str, length: int) -> None:
+    """Names are escaped twice on their way; what is without counts is far below its allowance."""
+    names = [f"{number:03}{length * letter}" for number in range(300)]
+    bare, full = (
+        len(
+            SignedResult.sign(
+                {"counts": dict.fromkeys(given, -1.2345678901234567e-300)}, ANALYZER_SIGN
+            ).encode()
+        )
+        for given in ((), names)
+    )
+    assert full - bare <= most_result_bytes(names) - most_result_bytes(())
+    assert bare < most_result_bytes(()) // 1000
