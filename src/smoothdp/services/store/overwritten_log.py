@@ -2,8 +2,8 @@
 
 ``wal_checkpoint(TRUNCATE)`` gives the blocks of the log back to the file system as they are, and
 what stood in them, a key that was erased since, can be read there for long. So the log is first
-written full, from its beginning, with copies of a page that holds no secret, and these are on the
-disk before it is cut (proofs/marks-and-erasure#4).
+begun anew, all behind its new frames is overwritten with zeros, and these are on the disk before
+it is cut (proofs/marks-and-erasure#4). It never grows by that, however many programs do it at once.
 """
 
 from __future__ import annotations
@@ -11,22 +11,24 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
 # Of the file format: https://www.sqlite.org/walformat.html
 _HEADER_BYTES, _FRAME_HEADER_BYTES = 32, 24
-_NORMAL = 1
-_ROUNDS = 5
-_MOST_SECONDS = 1.0
+_PAGE_SIZE, _SALTS, _FRAME_SALTS = slice(8, 12), slice(16, 24), slice(8, 16)
+_MOST_SECONDS, _PAUSE_SECONDS = 1.0, 0.002
 _READERS_MS = 50
+_AT_ONCE = 1 << 20
 
 
 def overwrite_log(writing: sqlite3.Connection, path: Path) -> bool:
-    """Overwrite the log of a file, then cut it off; False if somebody else keeps it in use.
+    """Overwrite the log of a file; False if somebody else keeps it in use.
 
-    What others commit meanwhile is not cut off before it was overwritten too.
+    Then it is cut off, unless others have written or read meanwhile: what they commit is not cut
+    off before it was overwritten too.
 
     Args:
         writing: a connection in WAL mode, outside of a transaction, that nobody else uses now.
@@ -47,34 +49,23 @@ def overwrite_log(writing: sqlite3.Connection, path: Path) -> bool:
     >>> before, done, after
     (8272, True, 0)
     """
-    if not _frames(writing, path):
-        return True
-    kept = {name: _number(writing, name) for name in ("synchronous", "wal_autocheckpoint")}
     try:
-        # The fill is written to the disk once, at the end; and nothing but it begins anew
-        # while it goes on, or it would never pass the length at which SQLite does so itself.
-        writing.execute(f"PRAGMA synchronous = {min(kept['synchronous'], _NORMAL)}")
-        writing.execute("PRAGMA wal_autocheckpoint = 0")
-        # Of a long log one round may be all: what was in it is gone then, if not cut off.
-        until = time.monotonic() + _MOST_SECONDS
-        for turn in range(_ROUNDS):
-            if turn and time.monotonic() > until:
-                return False
-            others = _number(writing, "data_version")
-            # After this the next that is written stands at the log's beginning.
-            if _checkpoint(writing, "RESTART") is None:
-                return False
-            if _filled(writing, path) and _cut(writing, path, others):
-                return True
-        return False
+        log = os.open(log_of(path), os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return True
+    except OSError as error:
+        raise _refused(error) from error
+    try:
+        return not os.fstat(log).st_size or _overwritten(writing, path, log)
     except sqlite3.OperationalError as error:
         # Somebody has written for longer than is waited.
         if "locked" in str(error):
             return False
         raise
+    except OSError as error:
+        raise _refused(error) from error
     finally:
-        for name, value in kept.items():
-            writing.execute(f"PRAGMA {name} = {value}")
+        os.close(log)
 
 
 def log_of(path: Path) -> Path:
@@ -86,30 +77,85 @@ def log_of(path: Path) -> Path:
     return path.with_name(path.name + "-wal")
 
 
-def _filled(writing: sqlite3.Connection, path: Path) -> bool:
-    """Write the log full, and to the disk; False if others wrote too, or keep it in use."""
-    frames = _frames(writing, path)
+def is_cut(path: Path) -> bool:
+    """Whether nothing stands in the log of a file, so that it may be removed."""
+    try:
+        return not log_of(path).stat().st_size
+    except FileNotFoundError:
+        return True
+
+
+def _overwritten(writing: sqlite3.Connection, path: Path, log: int) -> bool:
+    """Begin the log anew, until it is; overwrite what was in it before."""
+    before, until = _header(log)[_SALTS], time.monotonic() + _MOST_SECONDS
     # Writes one page, the first, also where it sets what is set.
     again = f"PRAGMA application_id = {_number(writing, 'application_id')}"
-    for _ in range(frames):
-        writing.execute(again)
-    # More of them: what was there before stands in front of the fill.
-    return not frames or _checkpoint(writing, "FULL") == frames
+    while True:
+        others = _number(writing, "data_version")
+        # After this the next that is written stands at the log's beginning, under new salts.
+        if _checkpoint(writing, "RESTART"):
+            writing.execute(again)
+            with _alone(writing):
+                # They are the old ones where somebody who reads from the log keeps it going on.
+                begun_anew = _header(log)[_SALTS] != before
+                if begun_anew:
+                    _zero_dead_frames(log)
+            if begun_anew:
+                _cut(writing, path, others)
+                return True
+        if time.monotonic() > until:
+            return False
+        # Another program that takes out the log, or reads from it, is done in a moment.
+        time.sleep(_PAUSE_SECONDS)
 
 
-def _cut(writing: sqlite3.Connection, path: Path, others: int) -> bool:
-    """Cut the log off if nobody else has written since others was read."""
+@contextmanager
+def _alone(writing: sqlite3.Connection) -> Iterator[None]:
+    """Keep everybody from writing; who reads goes on."""
+    writing.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    finally:
+        writing.execute("ROLLBACK")
+
+
+def _zero_dead_frames(log: int) -> None:
+    """Overwrite what stands behind the frames with the header's salts, on the disk.
+
+    SQLite reads nothing there, also after a crash, and only who writes next writes there.
+    """
+    header, size = _header(log), os.fstat(log).st_size
+    if not header:
+        # Somebody else has overwritten it, and cut it off.
+        return
+    frame_bytes = _FRAME_HEADER_BYTES + int.from_bytes(header[_PAGE_SIZE], "big")
+    end = _HEADER_BYTES
+    while os.pread(log, _FRAME_HEADER_BYTES, end)[_FRAME_SALTS] == header[_SALTS]:
+        end += frame_bytes
+    while end < size:
+        end += os.pwrite(log, bytes(min(_AT_ONCE, size - end)), end)
+    os.fsync(log)
+
+
+def _header(log: int) -> bytes:
+    return os.pread(log, _HEADER_BYTES, 0)
+
+
+def _cut(writing: sqlite3.Connection, path: Path, others: int) -> None:
+    """Cut the log off if nobody else has written since others was read, or reads it."""
+    if not _checkpoint(writing, "FULL"):
+        return
     with closing(opened_to_read(path)) as reading:
         # While somebody reads what is out of the log, it may be cut, but nothing be taken out:
         # a commit from here on keeps it from being cut.
         reading.execute("BEGIN")
         _read(reading)
         if _number(writing, "data_version") != others:
-            return False
+            return
         patience = _number(writing, "busy_timeout")
         writing.execute(f"PRAGMA busy_timeout = {_READERS_MS}")
         try:
-            return _checkpoint(writing, "TRUNCATE") == 0
+            _checkpoint(writing, "TRUNCATE")
         finally:
             writing.execute(f"PRAGMA busy_timeout = {patience}")
 
@@ -139,21 +185,14 @@ def _read(connection: sqlite3.Connection) -> None:
     connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
 
 
-def _frames(connection: sqlite3.Connection, path: Path) -> int:
-    """Return how many frames cover the log's file as long as it is."""
-    try:
-        size = log_of(path).stat().st_size
-    except FileNotFoundError:
-        return 0
-    frame = _FRAME_HEADER_BYTES + _number(connection, "page_size")
-    return max(0, -((_HEADER_BYTES - size) // frame))
-
-
-def _checkpoint(connection: sqlite3.Connection, mode: str) -> int | None:
-    """Take all out of the log, and return how many frames it had; None if somebody hinders it."""
-    busy, frames, _ = connection.execute(f"PRAGMA wal_checkpoint({mode})").fetchone()
-    return None if busy else int(frames)
+def _checkpoint(connection: sqlite3.Connection, mode: str) -> bool:
+    """Take all out of the log; return whether nobody has hindered it."""
+    return not connection.execute(f"PRAGMA wal_checkpoint({mode})").fetchone()[0]
 
 
 def _number(connection: sqlite3.Connection, pragma: str) -> int:
     return int(connection.execute(f"PRAGMA {pragma}").fetchone()[0])
+
+
+def _refused(error: OSError) -> sqlite3.OperationalError:
+    return sqlite3.OperationalError(f"disk I/O error: {error.strerror}")

@@ -49,3 +49,12 @@ def _keep_private(path: Path) -> str:
     if stat.S_IMODE(status.st_mode) != 0o600:
         path.chmod(0o600)
     return ""
+
+
+def identity(path: Path) -> tuple[int, int] | None:
+    """Return what tells a file from one that was put in its place; None if it is not there."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino

@@ -19,8 +19,8 @@ from typing import Any, Protocol
 
 from smoothdp.errors import InvalidData, SmoothdpError
 from smoothdp.services.store.migrations import Schema, migrate_sqlite
-from smoothdp.services.store.overwritten_log import opened_to_read, overwrite_log
-from smoothdp.services.store.private_file import make_private
+from smoothdp.services.store.overwritten_log import is_cut, opened_to_read, overwrite_log
+from smoothdp.services.store.private_file import identity, make_private
 
 Row = tuple[Any, ...]
 _ASKED_MILLISECONDS = 1000
@@ -232,13 +232,14 @@ class SqliteStorage:
                 got=obstacle,
                 remedy=_remedy(self.path, obstacle),
             )
+        self._file, self._damage = identity(self.path), ""
         self._lock, self._reading_lock = threading.RLock(), threading.RLock()
         self._connection = sqlite3.connect(
             self.path, timeout=busy_seconds, isolation_level=None, check_same_thread=False
         )
         # One that nobody closed is closed before it is garbage: Python 3.13 warns of others.
         opened = [self._connection]
-        self._close = weakref.finalize(self, _close, opened, self.path)
+        self._close = weakref.finalize(self, _close, opened, self.path, self._file)
         try:
             for statement in (
                 "PRAGMA journal_mode=WAL",
@@ -265,7 +266,6 @@ class SqliteStorage:
                 got=f"{self.path}: {words}",
                 remedy=_remedy(self.path, words),
             ) from None
-        self._file, self._damage = _identity(self.path), ""
 
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
@@ -335,7 +335,7 @@ class SqliteStorage:
 
     def is_in_place(self) -> bool:
         """Whether the file is where it was: one that was removed is used on until a restart."""
-        return _identity(self.path) == self._file
+        return identity(self.path) == self._file
 
     def require_storable(self) -> None:
         """Raise what whoever stores something now would meet; nothing where this process writes."""
@@ -363,7 +363,7 @@ class SqliteStorage:
     def forget(self) -> bool:
         """Overwrite the write-ahead log, where deleted rows would still be readable."""
         with self._lock:
-            return overwrite_log(self._connection, self.path)
+            return _forget(self._connection, self.path, self._file)
 
     def close(self) -> None:
         """Close the file."""
@@ -371,16 +371,12 @@ class SqliteStorage:
             self._close()
 
 
-def _identity(path: Path) -> tuple[int, int] | None:
-    """Return what tells a file from one that was put in its place; None if it is not there."""
-    try:
-        status = os.stat(path)
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino
+def _forget(writing: sqlite3.Connection, path: Path, file: tuple[int, int] | None) -> bool:
+    """Overwrite the log; that of a file which was put in the place of this one is left alone."""
+    return identity(path) in (file, None) and overwrite_log(writing, path)
 
 
-def _close(opened: Sequence[sqlite3.Connection], path: Path) -> None:
+def _close(opened: Sequence[sqlite3.Connection], path: Path, file: tuple[int, int] | None) -> None:
     """Close what writes and what reads; a log that could not be overwritten stays."""
     writing, overwritten = opened[0], False
     readers = list(opened[1:])
@@ -388,7 +384,7 @@ def _close(opened: Sequence[sqlite3.Connection], path: Path) -> None:
         readers = readers or [opened_to_read(path)]
         # Who has it open after this one overwrites the log too: there is no need to wait.
         writing.execute("PRAGMA busy_timeout = 1000")
-        overwritten = overwrite_log(writing, path)
+        overwritten = _forget(writing, path, file) and is_cut(path)
     # The last one to close removes the log, which a reader cannot.
     for connection in [*readers, writing] if overwritten else [writing, *readers]:
         connection.close()

@@ -230,11 +230,11 @@ OTHERS = "CREATE TABLE IF NOT EXISTS other (item BLOB);"
 def test_a_long_log_is_overwritten_whoever_writes_meanwhile(tmp_path: Path) -> None:
     """Three others commit without a pause, and begin a log of 1,000 pages anew as SQLite does.
 
-    They write until it is done, for 20 seconds at most. A round in which they leave no moment for
-    it says so, and the next one tries again; that it is done is never said before it is.
+    They write until it is done. A round in which they leave no moment for it says so, and the next
+    one tries again; that it is done is never said before it is.
     """
     path = tmp_path / "box.sqlite"
-    until, children = time.monotonic() + 20, []
+    until, children = time.monotonic() + 60, []
     reading, writing = os.pipe()
     os.set_blocking(reading, False)
     for _ in range(3):
@@ -261,8 +261,7 @@ def test_a_long_log_is_overwritten_whoever_writes_meanwhile(tmp_path: Path) -> N
     read = pages_of(log_of(path))
     with storage.transaction() as change:
         change.change("DELETE FROM box")
-    while not storage.forget():
-        assert time.monotonic() < until + 30
+    assert any(storage.forget() for _ in range(5))
     left = read()
     os.close(writing)
     for child in children:
