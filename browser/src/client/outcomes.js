@@ -27,6 +27,10 @@ const OTHER_PASS =
   "The budget of this poll pays for no more answers with this link. What was randomised here before was " +
   "sent, or is to be sent, with another link: open the page with that one.";
 
+const OTHER_INVITATION =
+  "An answer of this time was made with this link and another invitation, and was sent, or may have been. " +
+  "There is one answer with a link: use that invitation, or wait for the next time. Nothing was sent now.";
+
 /** Slots and seed are kept; nothing that was sent names a slot. */
 export const DRAWN = "drawn";
 /** The report is kept and the seed erased; it may have left. */
@@ -44,8 +48,10 @@ export const MISSED = "missed";
 /** The time is over, and the shuffler has said that it had too few people: nobody saw a report. */
 export const DESTROYED = "marks of a report that the shuffler destroyed";
 
+/** States of a report that may have left. */
+const LEFT = [FINAL, SENT, ANSWERED, UNSURE];
 /** States of a report that the analyser has seen, or may see: the budget pays for them. */
-const COUNTED = [DRAWN, FINAL, SENT, ANSWERED, UNSURE];
+const COUNTED = [DRAWN, ...LEFT];
 const WINDOWS = 2 ** 32;
 
 const [CARDS, ROWS] = ["cards", "rows"];
@@ -145,6 +151,15 @@ async function counted(rows, place) {
   return [...windows];
 }
 
+/** Refuse a second report behind the pass of a place, whatever invitation it is made with. */
+async function requireOnlyReport(rows, place, report) {
+  const found = await ofWindow(rows, place);
+  const another = found.some(([key, row]) =>
+    key[2] !== place.who && place.pass && passesOf(row).includes(place.pass) &&
+    LEFT.includes(row.state) && !(report && row.report && same(report, row.report)));
+  if (another) throw new Refused(OTHER_INVITATION);
+}
+
 /** The other windows in which an answer of a person is, or may be, with the services. */
 export const answeredIn = (place) => inStore((rows) => counted(rows, place));
 
@@ -177,6 +192,7 @@ export const keep = (place, fresh, { adopt = false, most = 0 } = {}) =>
     }
     if (!fresh) return undefined;
     if (isFull) throw new Refused(SPENT);
+    await requireOnlyReport(rows, place);
     const at = key.slice(0, 2);
     const seen = await request(cards.get(at));
     if (seen && !same(seen.digest, fresh.row.cardDigest)) throw new Refused(OTHER_CARD);
@@ -203,13 +219,16 @@ const change = (place, before, made) =>
 /**
  * Keep with which pass a report is about to be sent, if it is another than before.
  *
- * It counts for that pass too from then on, which must have room for it.
+ * It counts for that pass too from then on, which must have room for it, and no other report of
+ * the window.
  */
 export const keepPass = (place, most) =>
   inStore(async (rows) => {
     const row = await request(rows.get(keyOf(place)));
     const passes = row && passesOf(row);
-    if (!place.pass || !passes || passes.includes(place.pass)) return;
+    if (!place.pass || !passes) return;
+    await requireOnlyReport(rows, place, row.report);
+    if (passes.includes(place.pass)) return;
     if ((await counted(rows, place)).length >= most) throw new Refused(OTHER_PASS);
     // One without a pass was made with nobody knows which: it stays everybody's.
     if (!passes.length) return;

@@ -141,7 +141,7 @@ def test_one_invitation_however_it_is_typed_and_another_person(world: IssuingWor
         for (const text of [own.toUpperCase(), ` ${own}`, own.slice(0, 9) + " " + own.slice(9)]) {
           await press(1, text);
         }
-        await press(1, other);
+        await press(1, other, { pass: "q".repeat(96) });
         """,
     )
     reports = [report.encode() for report in recorder.reports()]
@@ -259,12 +259,13 @@ def test_a_second_card_for_a_window_is_refused(world: IssuingWorld) -> None:
         const changed = (url, fields) => url.includes("/cards/")
           ? new Response(smoothdp.fromHex(given.second)) : fetcher(url, fields);
         const [one, other] = given.invitations;
-        const said = [await press(1, one), await press(1, other, { fetcher: changed })];
+        const more = { fetcher: changed, pass: "q".repeat(96) };
+        const said = [await press(1, one), await press(1, other, more)];
         // Also when the window is over here, and its card forgotten but for the digest.
         now += 2 * 3600;
         await press(1, one, { window: given.window + 2 });
         now = given.now;
-        said.push(await press(1, other, { fetcher: changed }));
+        said.push(await press(1, other, more));
         return said;
         """,
         second=SignedCard(second, *pair).encode().hex(),

@@ -47,10 +47,11 @@ def test_a_tab_that_is_closed_between_any_two_steps_sends_one_report(
             await atStep();
             return answer;
           };
-          const first = await Promise.race([press(1, who, { fetcher: closed }), stopped]);
+          const pass = who.repeat(2);
+          const first = await Promise.race([press(1, who, { pass, fetcher: closed }), stopped]);
           globalThis.atStep = undefined;
           load();
-          const said = await press(0, who);
+          const said = await press(0, who, { pass });
           const bodies = asked.map(([, body]) => body);
           const tokens = asked.filter(([url]) => url.includes("/tokens/")).map(([, body]) => body);
           all.push([first, said, new Set(tokens).size]);
@@ -78,13 +79,13 @@ def test_a_tab_that_is_refused_goes_on_with_what_another_has_made(world: Issuing
         """
         const said = [], bad = [[200, 256], [200, 0], [429, 0], [503, 0]];
         for (const [at, [status, size]] of bad.entries()) {
-          const who = given.invitations[at];
+          const who = given.invitations[at], pass = who.repeat(2);
           const late = async (url, fields) => {
             if (!url.includes("/tokens/")) return fetcher(url, fields);
-            said.push(await press(0, who));  // another tab, from its beginning to its end
+            said.push(await press(0, who, { pass }));  // another tab, from its beginning to its end
             return new Response(new Uint8Array(size), { status });
           };
-          said.push(await press(1, who, { fetcher: late, attempts: 1 }));
+          said.push(await press(1, who, { pass, fetcher: late, attempts: 1 }));
         }
         return [said, hex(stored.rows).map((row) => row.state)];
         """,

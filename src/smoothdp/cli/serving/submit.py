@@ -59,7 +59,14 @@ def _typed() -> str:
     """Return a line of the standard input as it was typed: names of bins may begin with a space."""
     if sys.stdin is None:
         raise click.UsageError('Expected DATUM on the standard input for "-"; got a closed one.')
-    return sys.stdin.readline().rstrip("\r\n")
+    try:
+        return sys.stdin.readline().rstrip("\r\n")
+    except UnicodeDecodeError:
+        # Its words have a byte of the datum in them.
+        raise click.UsageError(
+            f"Expected DATUM on the standard input as {sys.stdin.encoding}; got other bytes. "
+            "Nothing was sent."
+        ) from None
 
 
 @click.command()

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from smoothdp.exact.parameters.numbers import float_bounds
 from smoothdp.services.formats.design.protocols import BINNED, BOUNDED
 from smoothdp.services.formats.task import Task
-from smoothdp.shuffle import BooleanSum, RealSum
-from smoothdp.shuffle.accounting.float_estimates import scaled_estimate
+from smoothdp.shuffle import BooleanSum, RealSum, SplitSum
+from smoothdp.shuffle.accounting.float_estimates import half_unit, scaled_estimate
 from smoothdp.shuffle.messages import ReadMessages
 
 FAILURE_PROBABILITY = "0.05"
@@ -26,29 +27,39 @@ def estimate_of(task: Task, *, users: int, tally: Tally) -> dict[str, Any]:
     """
     if task.protocol in BINNED:
         return _counts(task, users, tally)
-    document = _sum(task, users, tally)
-    document["error_fails_with_probability"] = FAILURE_PROBABILITY
-    if task.protocol in BOUNDED and task.bounds:
-        low, high = (Fraction(bound) for bound in task.bounds)
-        document["mean"], document["error_of_mean"] = scaled_estimate(
-            document["sum"], document["error_of_sum"], factor=(high - low) / users, offset=low
-        )
-    return document
+    return _sum(task, users, tally)
 
 
 def _sum(task: Task, users: int, tally: Tally) -> dict[str, Any]:
     protocol: Any = task.collect(users)
+    # The largest floats that it may be: how far one is rounded tells nothing of the sum then.
+    ends: list[float] = []
     if isinstance(protocol, BooleanSum | RealSum):
-        total = protocol.estimate_from_total(
-            tally.get(1, 0), n_messages=tally.get(0, 0) + tally.get(1, 0)
+        n_messages = tally.get(0, 0) + tally.get(1, 0)
+        total, *ends = (
+            protocol.estimate_from_total(ones, n_messages=n_messages)
+            for ones in (tally.get(1, 0), 0, n_messages)
         )
     else:
         total = protocol.estimate(_read(task, tally))
-    document = {"sum": total, "error_of_sum": protocol.error(FAILURE_PROBABILITY)}
+        if isinstance(protocol, SplitSum):
+            ends = [protocol.modulus / protocol.resolution]
+    error = protocol.error(FAILURE_PROBABILITY)
+    rounding = max(map(half_unit, ends), default=Fraction(0))
+    document: dict[str, Any] = {
+        "sum": total,
+        "error_of_sum": float_bounds(Fraction(error) + rounding)[1],
+    }
     if math.isfinite(protocol.influence_of_one_liar):
         document["most_one_false_user_moves_the_sum"] = protocol.influence_of_one_liar
     else:
         document["one_false_user_moves_the_sum"] = "to any value, unseen"
+    document["error_fails_with_probability"] = FAILURE_PROBABILITY
+    if task.protocol in BOUNDED and task.bounds:
+        low, high = (Fraction(bound) for bound in task.bounds)
+        document["mean"], document["error_of_mean"] = scaled_estimate(
+            total, error, factor=(high - low) / users, offset=low
+        )
     return document
 
 

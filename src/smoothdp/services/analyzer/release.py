@@ -234,14 +234,15 @@ def read_result(analyzer: Analyzer, window: int, *, now: float) -> tuple[int, by
     A body of 202 has the state of the window, of those in `window_state`, at the time ``now``.
     """
     task_window = (analyzer.task.task_id, window)
+    # Before the result: of a window that is released meanwhile both are seen, or neither is.
+    batch = analyzer.storage.read(
+        "SELECT state, reason, body FROM batch WHERE task_id = ? AND window = ?", task_window
+    )
     rows = analyzer.storage.read(
         "SELECT body FROM release WHERE task_id = ? AND window = ?", task_window
     )
     if rows:
         return 200, bytes(rows[0][0])
-    batch = analyzer.storage.read(
-        "SELECT state, reason, body FROM batch WHERE task_id = ? AND window = ?", task_window
-    )
     if batch and batch[0][0] in ENDS:
         state, reason, body = batch[0]
         if body is not None:

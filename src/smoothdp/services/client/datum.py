@@ -56,7 +56,11 @@ def read_datum(task: Asks, datum: Any) -> Any:
             )
         return task.domain.index(datum)
     most = task.size - 1 if task.protocol in BINNED else 1
-    text = str(datum)
+    try:
+        text = str(datum)
+    except ValueError:
+        # Of an integer of thousands of digits.
+        text = ""
     if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text) <= most):
         raise _not_a(f"whole number from 0 to {most}")
     return int(text)

@@ -10,6 +10,7 @@ import httpx
 from smoothdp.errors import InvalidData
 from smoothdp.services.faults import Reach
 from smoothdp.services.operations.logs import Cause, PutOff
+from smoothdp.services.shuffler.gateway_cards import GatewayCards
 from smoothdp.services.shuffler.shuffler_tables import DELIVERED, PURGED, SEALED
 from smoothdp.services.store.storage import Storage
 from smoothdp.services.wire.calls import ServiceError, ask
@@ -27,6 +28,10 @@ class Delivering(Protocol):
     @property
     def storage(self) -> Storage:
         """With the tables ``batch`` and ``batch_part``."""
+
+    @property
+    def cards(self) -> GatewayCards:
+        """Beside whose keys it is noted which windows are over."""
 
     @property
     def reach(self) -> Reach:
@@ -57,6 +62,7 @@ def deliver_batches(shuffler: Delivering, put: Put) -> int:
 
     Raises:
         OSError: the analyser could not be reached, or is out of order.
+        StorageFull, StorageLocked: it cannot be noted that a window is over; nothing of it left.
         InvalidData: a batch whose rows do not open: their keys were erased.
         DeliveryRefused: it answered that it will never take a batch.
     """
@@ -67,6 +73,8 @@ def deliver_batches(shuffler: Delivering, put: Put) -> int:
     refused: list[str] = []
     put_off: PutOff | InvalidData | None = None
     for batch_id, window, header in rows:
+        # Another process may have sealed it and been stopped: an older copy would do it again.
+        shuffler.cards.note_end(window)
         try:
             _offer_batch(shuffler, put, f"/v2/batches/{bytes(batch_id).hex()}", batch_id, header)
         except _Refused as error:

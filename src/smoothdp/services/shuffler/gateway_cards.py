@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from smoothdp.errors import InvalidData
 from smoothdp.services.faults import Reach, pass_by
 from smoothdp.services.formats.card import Card, SignedCard, check_card, sign_card
@@ -98,10 +100,19 @@ class GatewayCards:
         if noted:
             # The database was lost, or is an older copy: there is a signature to another card.
             raise _refused("a window without a card", "one whose card was lost here")
-        task_window = (self._task.task_id, window)
         if not self._keys.is_in_place():
             raise _key_was_lost()
-        signed = self._signed(offered, window)
+        try:
+            stored = self._keep_signed(window, self._signed(offered, window))
+        except BaseException:
+            self._take_back_signed(window)
+            raise
+        self._reach("card: signature stored")
+        return self._the_same(window, stored, offered)
+
+    def _keep_signed(self, window: int, signed: bytes) -> bytes:
+        """Store a signed card, and that there is one, and open the window; return who was first."""
+        task_window = (self._task.task_id, window)
         with self._storage.transaction() as change:
             # In here: another process that erases the keys of windows without a card waits.
             if self._over_name(window) in self._keys.notes():
@@ -118,12 +129,13 @@ class GatewayCards:
                     "SELECT signed FROM card WHERE task_id = ? AND window = ?", task_window
                 )
             else:
+                # Before anybody is shown the card: that is all that a lost database leaves.
+                self._note_signed(window)
                 change.change(
                     "INSERT INTO collecting (task_id, window, state, tag_key) VALUES (?, ?, ?, ?)",
                     (*task_window, OPEN, new_secret()),
                 )
-        self._reach("card: signature stored")
-        return self._the_same(window, bytes(signed), offered)
+        return bytes(signed)
 
     def _the_same(self, window: int, stored: bytes, offered: bytes) -> bytes:
         """Return the card that is stored if it is the one that is offered."""
@@ -131,6 +143,18 @@ class GatewayCards:
             raise _refused("the one card of the window", "a second one")
         self._note_signed(window)
         return stored
+
+    def _take_back_signed(self, window: int) -> None:
+        """Take back that a card was signed, if none is stored: nobody has seen one.
+
+        What cannot be looked at stays noted: the window has no card then.
+        """
+        with suppress(Exception), self._storage.transaction() as change:
+            if not change.execute(
+                "SELECT 1 FROM card WHERE task_id = ? AND window = ? AND signed IS NOT NULL",
+                (self._task.task_id, window),
+            ):
+                self._keys.take_back(self._signed_name(window))
 
     def note_over(self) -> None:
         """Note beside the keys, which have no older copy, which windows are over."""

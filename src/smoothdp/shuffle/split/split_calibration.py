@@ -61,7 +61,7 @@ def noise_epsilon_of(epsilon: Real, noise_share: Fraction) -> Fraction:
 def best_resolution(n_users: int, noise_epsilon: Fraction, honest_share: Fraction) -> int:
     """Return R for which random rounding adds at most 1% to the variance 2 / (epsilon^2 s).
 
-    The least R with n / (4 R^2) <= that, up to 2^20 - 1.
+    The least R with n / (4 R^2) <= that, from 2, as 1 takes bits alone, up to 2^20 - 1.
 
     >>> best_resolution(1000, Fraction(19, 20), Fraction(9, 10))
     101
@@ -70,7 +70,7 @@ def best_resolution(n_users: int, noise_epsilon: Fraction, honest_share: Fractio
     # ceil of the root of a rational number.
     root = math.isqrt(math.ceil(square))
     root += root * root < square
-    return min(max(1, root), LARGEST_RESOLUTION)
+    return min(max(2, root), LARGEST_RESOLUTION)
 
 
 def modulus_bits_for(n_users: int, resolution: int, noise: NoiseTotal) -> int:

@@ -125,7 +125,8 @@ class SplitSum(SplitParameters):
             noise_share: the share of epsilon that the noise of the total keeps, in (0, 1). The
                 rest pays for what shares reveal; a larger one lowers the error by little, and
                 steepens the fall below the honest share.
-            resolution: R; 1 for bits; None: rounding adds at most 1% to the variance.
+            resolution: R; 1 for bits; None: 2 or more, so that rounding adds at most 1% to the
+                variance.
             most_slots: messages that a user may send.
 
         Raises:

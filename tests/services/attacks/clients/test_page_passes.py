@@ -174,7 +174,8 @@ def test_a_browser_that_goes_on_to_another_poll_keeps_no_report_and_no_seed(
           return fetcher(url, fields);
         };
         await press(1);
-        await press(1, given.invitations[1], { fetcher: silent, attempts: 1 });
+        await press(1, given.invitations[1], {
+          fetcher: silent, attempts: 1, pass: "q".repeat(96) });
         const end = (given.window + 1) * task.window_seconds + task.grace_seconds;
         const other = { task: { ...task, window_seconds: 7 * 86400 }, taskId: "other" };
         const kept = [];

@@ -87,7 +87,7 @@ def test_what_passes_for_a_datum_can_be_drawn(protocol: dict[str, Any]) -> None:
     assert taken
 
 
-@pytest.mark.parametrize("datum", ["maybe", 2])
+@pytest.mark.parametrize("datum", ["maybe", 2, 10**5000], ids=["a word", "2", "long"])
 def test_a_datum_that_is_none_asks_nobody(datum: Any, quick_world: IssuingWorld) -> None:
     """ "Clients must not let their datum decide whether or when they send": the issuer sees it."""
     asked: list[str] = []
@@ -115,6 +115,22 @@ def test_a_datum_that_is_none_asks_nobody_from_the_page(tmp_path: Path) -> None:
         made.close()
     assert found[0] != ""
     assert found[1] == []
+
+
+def test_bytes_that_are_no_text_are_not_repeated(
+    quick_world: IssuingWorld, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Python's words had the first of them."""
+    typed = io.TextIOWrapper(io.BytesIO(b"\xe9t\xe9\n"), encoding="utf-8")
+    monkeypatch.setattr("sys.stdin", typed)
+    asked = submitting(quick_world, "http://127.0.0.1:9")
+    asked[1:2] = ["-"]
+    with pytest.raises(SystemExit) as stopped:
+        main(asked)
+    said = capsys.readouterr()
+    assert stopped.value.code == 2
+    assert "as utf-8; got other bytes" in said.err
+    assert "xe9" not in said.err
 
 
 def test_a_part_of_a_datum_is_not_repeated(

@@ -125,7 +125,8 @@ def delivered_left(folder: Path, seed: int) -> int:
         )
     done = source.sample(sorted(made), 14)
     taken = {batch_id.hex() for batch_id in done}
-    shuffler = SimpleNamespace(storage=storage, reach=lambda _: None)
+    cards = SimpleNamespace(note_end=lambda _: None)
+    shuffler = SimpleNamespace(storage=storage, cards=cards, reach=lambda _: None)
     with suppress(DeliveryRefused):
         deliver_batches(shuffler, lambda path, _: 201 if path.split("/")[3] in taken else 409)
     assert storage.read("SELECT count(*) FROM batch WHERE state = 'PURGED'") == [(14,)]

@@ -193,8 +193,10 @@ def _of_protocol(task: TaskNumbers) -> list[Demand]:
             "size",
             task.size == 1
             if task.protocol in ("boolean_sum", "paired_count")
-            else 1 <= task.size <= MOST_BINS,
-            f"1 bit of a boolean_sum or paired_count, else a size from 1 to {MOST_BINS}",
+            # Of one step it would take the bounds alone, and no number between them.
+            else 1 + (task.protocol == "split_sum") <= task.size <= MOST_BINS,
+            f"1 bit of a boolean_sum or paired_count, 2 to {MOST_BINS} steps of a split_sum, "
+            f"else a size from 1 to {MOST_BINS}",
             f"size={task.size}",
         ),
         Demand(

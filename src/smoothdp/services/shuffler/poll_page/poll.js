@@ -3848,6 +3848,7 @@
   var OTHER_CARD = "Another card was seen here for this time before. Nothing of this time was sent. Two cards for one time tell people apart: tell others of them.";
   var SPENT = "The budget of this poll pays for no more answers of one person than were given here. Another one would tell the analyser more than was agreed on: nothing of this time was sent. Ask who runs it for a new poll.";
   var OTHER_PASS = "The budget of this poll pays for no more answers with this link. What was randomised here before was sent, or is to be sent, with another link: open the page with that one.";
+  var OTHER_INVITATION = "An answer of this time was made with this link and another invitation, and was sent, or may have been. There is one answer with a link: use that invitation, or wait for the next time. Nothing was sent now.";
   var DRAWN = "drawn";
   var FINAL = "final";
   var SENT = "sent";
@@ -3856,7 +3857,8 @@
   var UNSURE = "marks of a report without an answer";
   var MISSED = "missed";
   var DESTROYED = "marks of a report that the shuffler destroyed";
-  var COUNTED = [DRAWN, FINAL, SENT, ANSWERED, UNSURE];
+  var LEFT = [FINAL, SENT, ANSWERED, UNSURE];
+  var COUNTED = [DRAWN, ...LEFT];
   var WINDOWS = 2 ** 32;
   var [CARDS, ROWS] = ["cards", "rows"];
   var VERSION2 = 2;
@@ -3929,6 +3931,11 @@
     windows.delete(place.window);
     return [...windows];
   }
+  async function requireOnlyReport(rows, place, report) {
+    const found = await ofWindow(rows, place);
+    const another = found.some(([key, row]) => key[2] !== place.who && place.pass && passesOf(row).includes(place.pass) && LEFT.includes(row.state) && !(report && row.report && same(report, row.report)));
+    if (another) throw new Refused(OTHER_INVITATION);
+  }
   var answeredIn = (place) => inStore((rows) => counted(rows, place));
   var isWaiting = (place) => inStore(async (rows) => !await request(rows.get(keyOf(place))) && Boolean(await anothers(rows, place)));
   var cardOf = async ({ taskId, window }) => inStore(async (_, cards) => (await request(cards.get([taskId, window])))?.signed);
@@ -3944,6 +3951,7 @@
     }
     if (!fresh) return void 0;
     if (isFull) throw new Refused(SPENT);
+    await requireOnlyReport(rows, place);
     const at = key.slice(0, 2);
     const seen = await request(cards.get(at));
     if (seen && !same(seen.digest, fresh.row.cardDigest)) throw new Refused(OTHER_CARD);
@@ -3963,7 +3971,9 @@
   var keepPass = (place, most) => inStore(async (rows) => {
     const row = await request(rows.get(keyOf(place)));
     const passes = row && passesOf(row);
-    if (!place.pass || !passes || passes.includes(place.pass)) return;
+    if (!place.pass || !passes) return;
+    await requireOnlyReport(rows, place, row.report);
+    if (passes.includes(place.pass)) return;
     if ((await counted(rows, place)).length >= most) throw new Refused(OTHER_PASS);
     if (!passes.length) return;
     await request(rows.put({ ...row, pass: [...passes, place.pass] }, keyOf(place)));
