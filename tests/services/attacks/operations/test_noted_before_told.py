@@ -16,8 +16,10 @@ from smoothdp.services.formats.slot_tokens import SlotTokens
 from smoothdp.services.issuer.issuer import Account
 from smoothdp.services.issuer.window_keys import close_windows
 from smoothdp.services.operations.every import do_all
+from smoothdp.services.shuffler.gateway_cards import GatewayCards
 from smoothdp.services.shuffler.sealing import seal_due, seal_window
 from smoothdp.services.shuffler.shuffler_party import ShufflerParty
+from smoothdp.services.store.erasable_keys import ErasableKeys
 from smoothdp.services.store.revoked import Revoked
 from tests.services.storages import ONLY_SQLITE
 from tests.services.worlds.older_copies import copy_of, put_in_place
@@ -218,4 +220,37 @@ def test_a_charge_of_which_nothing_was_noted_had_no_result(
     assert world.charged() == []
     work(world.analyzer)
     assert (world.result()["users"], world.charged()) == (4, [WINDOW])
+    world.close()
+
+
+@ONLY_SQLITE
+def test_a_kill_between_the_note_of_a_card_and_the_card_costs_one_window(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    storage_kind: str,  # noqa: ARG001
+) -> None:
+    """The guide: "one window of a shuffler that is killed in the moment in which it signs a card"."""
+    world, note = PartyWorld(tmp_path), ErasableKeys.note
+
+    def killed(keys: ErasableKeys, *names: bytes) -> None:
+        note(keys, *names)
+        if keys is world.keys[0] and any(name.startswith(b"card ") for name in names):
+            raise Stopped
+
+    # Nothing is taken back where the program is gone.
+    monkeypatch.setattr(GatewayCards, "_take_back_signed", lambda *_: None)
+    monkeypatch.setattr(ErasableKeys, "note", killed)
+    with pytest.raises(Stopped):
+        world.open_window(WINDOW)
+    monkeypatch.undo()
+    world.close()
+    world._open()
+    assert world.shuffler.cards.stored(WINDOW) is None
+    with pytest.raises(InvalidData, match="one whose card was lost here"):
+        world.open_window(WINDOW)
+    world.open_window(WINDOW + 1)
+    assert set(world.shuffler.cards.kept()) == {WINDOW, WINDOW + 1}
+    world.go_to((WINDOW + 1) * HOUR + world.task.grace_seconds)
+    seal_due(world.shuffler)
+    assert world.shuffler.cards.kept() == [WINDOW + 1]
     world.close()
