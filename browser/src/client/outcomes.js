@@ -151,12 +151,14 @@ async function counted(rows, place) {
   return [...windows];
 }
 
-/** Refuse a second report behind the pass of a place, whatever invitation it is made with. */
+/**
+ * Refuse a second report behind the pass of a place, whatever invitation it is made with. One that
+ * an older page kept without a pass may be behind any.
+ */
 async function requireOnlyReport(rows, place, report) {
   const found = await ofWindow(rows, place);
   const another = found.some(([key, row]) =>
-    key[2] !== place.who && place.pass && passesOf(row).includes(place.pass) &&
-    LEFT.includes(row.state) && !(report && row.report && same(report, row.report)));
+    key[2] !== place.who && place.pass && isOf(place, [key, row]) && LEFT.includes(row.state) && !(report && row.report && same(report, row.report)));
   if (another) throw new Refused(OTHER_INVITATION);
 }
 

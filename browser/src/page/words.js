@@ -3,7 +3,13 @@
 import { approximate, fraction, subtract } from "../base/fractions.js";
 
 /** To three places, without zeros after the point that say nothing: 100 stays 100. */
-const percent = (ratio) => `${(100 * approximate(ratio)).toPrecision(3).replace(/\.0*$|(\.[0-9]*[1-9])0+$/, "$1")}%`;
+const places = (number) => `${number.toPrecision(3).replace(/\.0*$|(\.[0-9]*[1-9])0+$/, "$1")}%`;
+const percent = (ratio) => places(100 * approximate(ratio));
+/** Downwards: an answer is never said to be turned over more often than it is. */
+const percentAtMost = (ratio) => {
+  const exact = 100 * approximate(ratio), above = Number(exact.toPrecision(3)) > exact;
+  return places(above ? exact - 10 ** (Math.floor(Math.log10(exact)) - 2) : exact);
+};
 /** Upwards: what a promise needs is never said to be less. */
 const percentAtLeast = ([a, b]) => `${Number((10000n * a + b - 1n) / b) / 100}%`;
 const up = (x) => (Math.ceil(x * 100) / 100).toString();
@@ -85,7 +91,7 @@ function inventing(task) {
 function randomising(task) {
   if (task.protocol === "boolean_sum") {
     return (
-      `With probability ${percent([BigInt(task.noise), 1n << 64n])} your answer is turned into the ` +
+      `With probability ${percentAtMost([BigInt(task.noise), 1n << 64n])} your answer is turned into the ` +
       "opposite before it is locked and sent. The dice are thrown once, here; your true answer " +
       "is not kept and does not leave this page."
     );
@@ -93,7 +99,7 @@ function randomising(task) {
   if (task.protocol === "real_sum") {
     return (
       `Your number is turned into ${task.size} ones and zeros, and each of them is turned over ` +
-      `with probability ${percent([BigInt(task.noise), 1n << 64n])} before it is locked and sent. ` +
+      `with probability ${percentAtMost([BigInt(task.noise), 1n << 64n])} before it is locked and sent. ` +
       "The dice are thrown once, here; your number is not kept and does not leave this page."
     );
   }

@@ -106,7 +106,7 @@ class SecondAccountant:
     def holds(self, honest: int) -> bool:
         least = int(self.task["min_batch"])
         least -= self.false_of(least)
-        return self.keeps(honest) or (least < honest and self.keeps(least))
+        return any(self.keeps(fewer) for fewer in (honest, least, 1) if fewer <= honest)
 
     # Section 7, release, 3.
     def false_users(self, users: int, tally: Counter[int]) -> int:

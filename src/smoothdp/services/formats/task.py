@@ -175,13 +175,20 @@ class Task(TaskNumbers):
     def keeps_promise(self, honest: int) -> bool:
         """Return whether so many honest users are certainly enough for the promise.
 
-        More than those of the smallest batch take nothing away (proofs/honest-users#2), although
-        the accountant's bound grows again with many who may draw noise anew.
+        More take nothing away (proofs/honest-users#2), although the accountant's bound grows again
+        with many who may draw noise anew, and with a few, not with one, who split their numbers.
         """
         if honest < 1:
             return False
         counted_on = min(honest, self.honest(self.min_batch))
-        return self.design.delta(self.epsilon, counted_on) <= Fraction(self.delta)
+        return self._is_enough(counted_on) or self._one_is_enough
+
+    @cached_property
+    def _one_is_enough(self) -> bool:
+        return self._is_enough(1)
+
+    def _is_enough(self, honest: int) -> bool:
+        return self.design.delta(self.epsilon, honest) <= Fraction(self.delta)
 
     @cached_property
     def fewest_honest(self) -> int:

@@ -121,12 +121,7 @@ class ErasableKeys:
         Raises:
             StorageLost: the file is not where it was, with its log: nothing is overwritten there.
         """
-        if not self.is_in_place():
-            raise StorageLost(
-                expected=f"the file of window keys at {self.path}",
-                got="none, or another one",
-                remedy="Put it back with its log, and start again: no key is erased without it",
-            )
+        self.require_in_place()
         with self._storage.transaction() as change:
             change.change_many(
                 "DELETE FROM data_key WHERE scope = ?", [(scope,) for scope in scopes]
@@ -145,6 +140,15 @@ class ErasableKeys:
         with self._storage.transaction() as change:
             change.change_many(
                 "INSERT OR IGNORE INTO note (name) VALUES (?)", [(name,) for name in names]
+            )
+
+    def require_in_place(self) -> None:
+        """Raise StorageLost if the file is not where it was."""
+        if not self.is_in_place():
+            raise StorageLost(
+                expected=f"the file of window keys at {self.path}",
+                got="none, or another one",
+                remedy="Put it back with its log, and start again: no key is erased without it",
             )
 
     def take_back(self, *names: bytes) -> None:

@@ -229,7 +229,8 @@ def test_a_kill_between_the_note_of_a_card_and_the_card_costs_one_window(
     monkeypatch: pytest.MonkeyPatch,
     storage_kind: str,  # noqa: ARG001
 ) -> None:
-    """The guide: "one window of a shuffler that is killed in the moment in which it signs a card"."""
+    """The guide: lost is "one window of a shuffler that is killed in the moment in which it signs a
+    card"."""
     world, note = PartyWorld(tmp_path), ErasableKeys.note
 
     def killed(keys: ErasableKeys, *names: bytes) -> None:

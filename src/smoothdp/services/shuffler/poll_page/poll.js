@@ -3933,7 +3933,7 @@
   }
   async function requireOnlyReport(rows, place, report) {
     const found = await ofWindow(rows, place);
-    const another = found.some(([key, row]) => key[2] !== place.who && place.pass && passesOf(row).includes(place.pass) && LEFT.includes(row.state) && !(report && row.report && same(report, row.report)));
+    const another = found.some(([key, row]) => key[2] !== place.who && place.pass && isOf(place, [key, row]) && LEFT.includes(row.state) && !(report && row.report && same(report, row.report)));
     if (another) throw new Refused(OTHER_INVITATION);
   }
   var answeredIn = (place) => inStore((rows) => counted(rows, place));
@@ -4535,9 +4535,9 @@
   // src/page/results.js
   var MOST_PLACES = 12;
   function withError(value, error) {
-    const places = error > 0 ? Math.max(0, 1 - Math.floor(Math.log10(error))) : 0;
-    const write = places > MOST_PLACES ? (x) => x.toExponential(1) : (x) => x.toFixed(places);
-    const estimate = places > MOST_PLACES ? exponential(value, places) : value.toFixed(places);
+    const places2 = error > 0 ? Math.max(0, 1 - Math.floor(Math.log10(error))) : 0;
+    const write = places2 > MOST_PLACES ? (x) => x.toExponential(1) : (x) => x.toFixed(places2);
+    const estimate = places2 > MOST_PLACES ? exponential(value, places2) : value.toFixed(places2);
     if (Number.isSafeInteger(value) && Number.isSafeInteger(error)) return [estimate, write(error)];
     const whole = error + Math.abs(value - Number(estimate));
     return [estimate, up(whole + (whole + Math.abs(value)) * 1e-15, write)];
@@ -4599,7 +4599,12 @@
   var thousandths = (x) => (Math.ceil(x * 1e3) / 1e3).toString();
 
   // src/page/words.js
-  var percent = (ratio2) => `${(100 * approximate(ratio2)).toPrecision(3).replace(/\.0*$|(\.[0-9]*[1-9])0+$/, "$1")}%`;
+  var places = (number2) => `${number2.toPrecision(3).replace(/\.0*$|(\.[0-9]*[1-9])0+$/, "$1")}%`;
+  var percent = (ratio2) => places(100 * approximate(ratio2));
+  var percentAtMost = (ratio2) => {
+    const exact2 = 100 * approximate(ratio2), above = Number(exact2.toPrecision(3)) > exact2;
+    return places(above ? exact2 - 10 ** (Math.floor(Math.log10(exact2)) - 2) : exact2);
+  };
   var percentAtLeast = ([a, b]) => `${Number((10000n * a + b - 1n) / b) / 100}%`;
   var up2 = (x) => (Math.ceil(x * 100) / 100).toString();
   function privacyWords(task) {
@@ -4643,10 +4648,10 @@
   }
   function randomising(task) {
     if (task.protocol === "boolean_sum") {
-      return `With probability ${percent([BigInt(task.noise), 1n << 64n])} your answer is turned into the opposite before it is locked and sent. The dice are thrown once, here; your true answer is not kept and does not leave this page.`;
+      return `With probability ${percentAtMost([BigInt(task.noise), 1n << 64n])} your answer is turned into the opposite before it is locked and sent. The dice are thrown once, here; your true answer is not kept and does not leave this page.`;
     }
     if (task.protocol === "real_sum") {
-      return `Your number is turned into ${task.size} ones and zeros, and each of them is turned over with probability ${percent([BigInt(task.noise), 1n << 64n])} before it is locked and sent. The dice are thrown once, here; your number is not kept and does not leave this page.`;
+      return `Your number is turned into ${task.size} ones and zeros, and each of them is turned over with probability ${percentAtMost([BigInt(task.noise), 1n << 64n])} before it is locked and sent. The dice are thrown once, here; your number is not kept and does not leave this page.`;
     }
     if (task.protocol === "histogram" || task.protocol === "low_communication_histogram") {
       const noise = fraction(task.noise);
