@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
+import time
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +13,7 @@ import pytest
 
 from smoothdp.errors import InvalidData
 from smoothdp.services.shuffler.shuffler_tables import SHUFFLER_SCHEMA
-from smoothdp.services.store.migrations import Schema, statements
+from smoothdp.services.store.migrations import Schema, migrate_sqlite, statements
 from smoothdp.services.store.party_storage import open_storage
 from smoothdp.services.store.revoked import Revoked, revoke
 from smoothdp.services.store.storage import SqliteStorage, Storage
@@ -125,6 +128,39 @@ def test_two_processes_bring_one_file_up_to_date_once(tmp_path: Path) -> None:
     assert storages[0].read("SELECT total FROM counter") == [(10,)]
     for storage in storages:
         storage.close()
+
+
+def test_a_new_file_that_somebody_else_writes_to_is_waited_for(tmp_path: Path) -> None:
+    """SQLite itself says at once that it is locked: one of three first calls of a person failed."""
+    path = tmp_path / "new.sqlite"
+    with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with closing(sqlite3.connect(path, timeout=30)) as mine:
+            before = time.monotonic()
+            with pytest.raises(sqlite3.OperationalError, match="locked"):
+                mine.execute("PRAGMA journal_mode=WAL")
+            assert time.monotonic() - before < 10
+        threading.Timer(0.3, lambda: other.execute("ROLLBACK")).start()
+        SqliteStorage(path, SHUFFLER_SCHEMA).close()
+
+
+def test_tables_that_another_process_makes_meanwhile_are_no_other_partys(tmp_path: Path) -> None:
+    """At each statement of it."""
+    for number in range(30):
+        path, seen = tmp_path / f"{number}.sqlite", list[str]()
+
+        def before(statement: str, path: Path = path, seen: list[str] = seen) -> None:
+            seen.append(statement)
+            if len(seen) == number + 1:  # noqa: B023
+                with suppress(InvalidData):
+                    SqliteStorage(path, SHUFFLER_SCHEMA, busy_seconds=0.05).close()
+
+        with closing(sqlite3.connect(path, isolation_level=None)) as mine:
+            mine.execute("PRAGMA journal_mode=WAL")
+            mine.set_trace_callback(before)
+            migrate_sqlite(mine, SHUFFLER_SCHEMA, str(path))
+        SqliteStorage(path, SHUFFLER_SCHEMA).close()
+    assert len(seen) > 15
 
 
 def test_statements_of_a_script_are_not_cut_inside() -> None:

@@ -107,9 +107,15 @@ def migrate_sqlite(connection: sqlite3.Connection, schema: Schema, where: str) -
         InvalidData: a later number, an earlier protocol, or tables of another party; nothing is
             changed.
     """
-    schema.missing(number_of(connection), where)
-    require_tables(connection, schema, where)
-    if number_of(connection) == schema.number and not schema.repeated:
+    # All of one moment: another process may make the tables just then.
+    connection.execute("BEGIN")
+    try:
+        found = number_of(connection)
+        schema.missing(found, where)
+        require_tables(connection, schema, where)
+    finally:
+        connection.execute("ROLLBACK")
+    if found == schema.number and not schema.repeated:
         # A file that somebody else writes to can still be opened.
         return
     connection.execute("BEGIN IMMEDIATE")
@@ -140,8 +146,10 @@ def require_tables(connection: sqlite3.Connection, schema: Schema, where: str) -
 
     The file of another party has a number too.
     """
+    # In this order: with its number a file has got its tables.
+    tables = schema.tables(number_of(connection))
     found = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
-    missing = sorted(schema.tables(number_of(connection)) - {str(name) for (name,) in found})
+    missing = sorted(tables - {str(name) for (name,) in found})
     if missing:
         raise InvalidData(
             expected=f"{where} with the table {missing[0]}",

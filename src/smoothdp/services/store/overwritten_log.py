@@ -68,6 +68,23 @@ def overwrite_log(writing: sqlite3.Connection, path: Path) -> bool:
         os.close(log)
 
 
+def begin_log(writing: sqlite3.Connection, *, busy_seconds: float) -> None:
+    """Have a file keep a log; of several that open a new one at once, SQLite has some not wait.
+
+    Raises:
+        sqlite3.Error: the file cannot be written, or is locked for longer.
+    """
+    until = time.monotonic() + busy_seconds
+    while True:
+        try:
+            writing.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > until:
+                raise
+        time.sleep(_PAUSE_SECONDS)
+
+
 def log_of(path: Path) -> Path:
     """Return where SQLite keeps the log of a file.
 

@@ -19,7 +19,12 @@ from typing import Any, Protocol
 
 from smoothdp.errors import InvalidData, SmoothdpError
 from smoothdp.services.store.migrations import Schema, migrate_sqlite
-from smoothdp.services.store.overwritten_log import is_cut, opened_to_read, overwrite_log
+from smoothdp.services.store.overwritten_log import (
+    begin_log,
+    is_cut,
+    opened_to_read,
+    overwrite_log,
+)
 from smoothdp.services.store.private_file import identity, make_private
 
 Row = tuple[Any, ...]
@@ -241,8 +246,8 @@ class SqliteStorage:
         opened = [self._connection]
         self._close = weakref.finalize(self, _close, opened, self.path, self._file)
         try:
+            begin_log(self._connection, busy_seconds=busy_seconds)
             for statement in (
-                "PRAGMA journal_mode=WAL",
                 "PRAGMA synchronous=FULL",
                 "PRAGMA secure_delete=ON",
                 "PRAGMA temp_store=MEMORY",
