@@ -156,8 +156,13 @@ class WindowCards:
         return int(rows[0][0]) if rows else None
 
     def inner_key(self, window: int) -> PrivateKey | None:
-        """Return the key that opens the slots of a window; None once it is erased."""
-        if not self._has_key(window):
+        """Return the key that opens the slots of a window; None once it is erased.
+
+        Raises:
+            StorageLost: the file of keys is away; it may come back with the key.
+        """
+        self._keys.require_in_place()
+        if key_scope(self._task.task_id, window) not in self._keys.scopes():
             return None
         rows = self._storage.read(
             "SELECT sealed_key FROM card WHERE task_id = ? AND window = ?",
