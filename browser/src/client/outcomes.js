@@ -158,7 +158,8 @@ async function counted(rows, place) {
 async function requireOnlyReport(rows, place, report) {
   const found = await ofWindow(rows, place);
   const another = found.some(([key, row]) =>
-    key[2] !== place.who && place.pass && isOf(place, [key, row]) && LEFT.includes(row.state) && !(report && row.report && same(report, row.report)));
+    key[2] !== place.who && place.pass && isOf(place, [key, row]) &&
+    LEFT.includes(row.state) && !(report && row.report && same(report, row.report)));
   if (another) throw new Refused(OTHER_INVITATION);
 }
 

@@ -142,7 +142,7 @@ def _zero_dead_frames(log: int) -> None:
     SQLite reads nothing there, also after a crash, and only who writes next writes there.
     """
     header, size = _header(log), os.fstat(log).st_size
-    if not header:
+    if len(header) < _HEADER_BYTES:
         # Somebody else has overwritten it, and cut it off.
         return
     frame_bytes = _FRAME_HEADER_BYTES + int.from_bytes(header[_PAGE_SIZE], "big")

@@ -123,7 +123,7 @@ def test_no_batch_that_another_process_has_sealed_leaves_before_that_is_noted(
     monkeypatch.setattr(GatewayCards, "note_over", meanwhile)
     _round_of(world, monkeypatch)
     other.storage.close()
-    seen = [path for path, _ in world.offers]
+    assert world.offers, "the batch was handed over"
     world.close()
     put_in_place(tmp_path, "shuffler.sqlite", copy)
     try:
@@ -139,7 +139,7 @@ def test_no_batch_that_another_process_has_sealed_leaves_before_that_is_noted(
         world.deliver()
     second = world.offers[offers:]
     world.close()
-    assert (first, bool(seen)) == ([(1,)], True)
+    assert first == [(1,)]
     assert not batches, f"a second batch, of {batches[0][0]} of 14 people: {len(second)} requests"
 
 
@@ -167,7 +167,11 @@ def test_no_window_takes_reports_before_it_is_noted_that_its_card_was_signed(
         with pytest.raises(StorageLocked):
             world.open_window(window)
     shown = world.shuffler.cards.stored(window)
-    if shown is None or world.shuffler.takes(window) is not None:
+    if shown is None:
+        # Nothing was noted for good either: the fault has passed, and the window gets its card.
+        world.open_window(window)
+        assert world.shuffler.takes(window) is None
+        assert world.shuffler.cards.stored(window) is not None
         world.close()
         return
     world.send_many(3, window=window)
