@@ -21,6 +21,7 @@ from smoothdp.services.shuffler.sealing import seal_due, seal_window
 from smoothdp.services.shuffler.shuffler_party import ShufflerParty
 from smoothdp.services.store.erasable_keys import ErasableKeys
 from smoothdp.services.store.revoked import Revoked
+from smoothdp.services.store.storage import StorageFull
 from tests.services.storages import ONLY_SQLITE
 from tests.services.worlds.older_copies import copy_of, put_in_place
 from tests.services.worlds.party_world import WINDOW, PartyWorld
@@ -254,4 +255,28 @@ def test_a_kill_between_the_note_of_a_card_and_the_card_costs_one_window(
     world.go_to((WINDOW + 1) * HOUR + world.task.grace_seconds)
     seal_due(world.shuffler)
     assert world.shuffler.cards.kept() == [WINDOW + 1]
+    world.close()
+
+
+@ONLY_SQLITE
+def test_a_card_that_could_not_be_stored_after_its_note_is_signed_when_that_can_be(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    storage_kind: str,  # noqa: ARG001
+) -> None:
+    """A fault that passes costs no window: the note is taken back, as nobody has seen the card."""
+    world, note = PartyWorld(tmp_path), ErasableKeys.note
+
+    def full(keys: ErasableKeys, *names: bytes) -> None:
+        note(keys, *names)
+        if keys is world.keys[0] and any(name.startswith(b"card ") for name in names):
+            raise StorageFull("database or disk is full")
+
+    monkeypatch.setattr(ErasableKeys, "note", full)
+    with pytest.raises(StorageFull):
+        world.open_window(WINDOW)
+    monkeypatch.setattr(ErasableKeys, "note", note)
+    assert world.shuffler.cards.stored(WINDOW) is None
+    world.open_window(WINDOW)
+    assert world.shuffler.takes(WINDOW) is None
     world.close()
