@@ -57,9 +57,12 @@ def room_sentence(task: TaskNumbers, fewest_honest: Callable[[], int]) -> str:
     dishonest = 1 - Fraction(task.honest_share)
     if task.proof != "slots" or not dishonest:
         return ""
-    if task.max_batch >= _MANY * dishonest * task.min_batch:
+    many = _MANY * task.min_batch
+    if task.max_batch - task.min_batch + 1 >= dishonest * many:  # h0 is at most the smallest batch
         return ""
     too_many = math.ceil((task.max_batch - fewest_honest() + 1) / dishonest)
+    if too_many >= many:
+        return ""
     return (
         f"Once {too_many:,} people got tokens for a window it is not released: it holds "
         f"{task.max_batch:,} reports, and of all who got tokens a share of {float(dishonest):.3g} "
@@ -70,11 +73,10 @@ def room_sentence(task: TaskNumbers, fewest_honest: Callable[[], int]) -> str:
 def duration(seconds: float) -> str:
     """Return a time in the unit that suits it.
 
-    >>> [duration(s) for s in (0.0016, 0.099, 16, 992, 100_000)]
-    ['1.6 ms', '99 ms', '16 s', '17 minutes', '28 hours']
+    >>> [duration(s) for s in (0.0016, 0.099, 0.2, 16, 992, 100_000)]
+    ['1.6 ms', '99 ms', '200 ms', '16 s', '17 minutes', '28 hours']
     """
-    for unit, length in (("hours", 3600), ("minutes", 60), ("s", 1)):
-        if seconds >= (2 * length if length > 1 else 1):
-            number = seconds / length
-            return f"{number:.2g} {unit}" if number < 10 else f"{number:.0f} {unit}"
-    return f"{1000 * seconds:.2g} ms"
+    units = (("hours", 3600, 2), ("minutes", 60, 2), ("s", 1, 1))
+    unit, length = next(((u, n) for u, n, least in units if seconds >= least * n), ("ms", 0.001))
+    number = seconds / length
+    return f"{number:.2g} {unit}" if number < 10 else f"{number:.0f} {unit}"
