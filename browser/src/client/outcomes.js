@@ -238,8 +238,16 @@ export const keepPass = (place, most) =>
     await request(rows.put({ ...row, pass: [...passes, place.pass] }, keyOf(place)));
   });
 
-/** Keep the report and erase slots and seed, in one transaction. */
-export const keepReport = (place, report) => change(place, DRAWN, { state: FINAL, report });
+/**
+ * Keep the report and erase slots and seed, in one transaction.
+ *
+ * Of two draws with one pass, one becomes final: the other would stand in its way, and never leave.
+ */
+export const keepReport = (place, report) =>
+  inStore(async (rows) => {
+    await requireOnlyReport(rows, place, report);
+    await changed(rows, keyOf(place), DRAWN, () => ({ state: FINAL, report }));
+  });
 
 /** Keep that the window is over for this person before anything was sent; destroy the draw. */
 export const keepEnd = (place) => change(place, DRAWN, { state: ENDED });

@@ -4,13 +4,12 @@ import { approximate, fraction, subtract } from "../base/fractions.js";
 
 /** To three places, without zeros after the point that say nothing: 100 stays 100. */
 const places = (number) => `${number.toPrecision(3).replace(/\.0*$|(\.[0-9]*[1-9])0+$/, "$1")}%`;
-const percent = (ratio) => places(100 * approximate(ratio));
-/** Downwards: an answer is never said to be turned over more often than it is. */
+/** Downwards: noise is never said to come more often than it does. */
 const percentAtMost = (ratio) => {
   const exact = 100 * approximate(ratio), above = Number(exact.toPrecision(3)) > exact;
   return places(above ? exact - 10 ** (Math.floor(Math.log10(exact)) - 2) : exact);
 };
-/** Upwards: what a promise needs is never said to be less. */
+/** Upwards: what a promise needs is never said to be less, nor a choice to be left out more often. */
 const percentAtLeast = ([a, b]) => `${Number((10000n * a + b - 1n) / b) / 100}%`;
 const up = (x) => (Math.ceil(x * 100) / 100).toString();
 
@@ -105,10 +104,11 @@ function randomising(task) {
   }
   if (task.protocol === "histogram" || task.protocol === "low_communication_histogram") {
     const noise = fraction(task.noise);
-    const added = task.protocol === "histogram" ? subtract([1n, 1n], noise) : noise;
+    const added =
+      task.protocol === "histogram" ? percentAtLeast(subtract([1n, 1n], noise)) : percentAtMost(noise);
     return (
       "Your choice is sent together with made-up choices: each choice is added with probability " +
-      `${percent(added)}, and empty messages fill the rest. The dice are thrown once, here.`
+      `${added}, and empty messages fill the rest. The dice are thrown once, here.`
     );
   }
   if (task.protocol === "split_sum") {

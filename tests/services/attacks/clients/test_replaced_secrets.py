@@ -118,7 +118,7 @@ const step = async () => {
   if (window === now) {
     await quiet(outcomes.keep(place, { row: { ...row, ends: 0 }, signed: of(4) }, { most }));
   }
-  if (below(3)) await outcomes.keepReport(place, of(made++));
+  if (below(3)) await quiet(outcomes.keepReport(place, of(made++)));
   const refused = await outcomes.keepPass(place, most).then(() => false, () => true);
   const { state: is, report } = (await outcomes.find(place)) ?? {};
   if (refused || is !== outcomes.FINAL || !report) return;

@@ -3978,7 +3978,10 @@
     if (!passes.length) return;
     await request(rows.put({ ...row, pass: [...passes, place.pass] }, keyOf(place)));
   });
-  var keepReport = (place, report) => change(place, DRAWN, { state: FINAL, report });
+  var keepReport = (place, report) => inStore(async (rows) => {
+    await requireOnlyReport(rows, place, report);
+    await changed(rows, keyOf(place), DRAWN, () => ({ state: FINAL, report }));
+  });
   var keepEnd = (place) => change(place, DRAWN, { state: ENDED });
   var keepSent = (place) => inStore(async (rows) => {
     const own2 = await request(rows.get(keyOf(place))) ?? {};
@@ -4600,7 +4603,6 @@
 
   // src/page/words.js
   var places = (number2) => `${number2.toPrecision(3).replace(/\.0*$|(\.[0-9]*[1-9])0+$/, "$1")}%`;
-  var percent = (ratio2) => places(100 * approximate(ratio2));
   var percentAtMost = (ratio2) => {
     const exact2 = 100 * approximate(ratio2), above = Number(exact2.toPrecision(3)) > exact2;
     return places(above ? exact2 - 10 ** (Math.floor(Math.log10(exact2)) - 2) : exact2);
@@ -4655,8 +4657,8 @@
     }
     if (task.protocol === "histogram" || task.protocol === "low_communication_histogram") {
       const noise = fraction(task.noise);
-      const added = task.protocol === "histogram" ? subtract([1n, 1n], noise) : noise;
-      return `Your choice is sent together with made-up choices: each choice is added with probability ${percent(added)}, and empty messages fill the rest. The dice are thrown once, here.`;
+      const added = task.protocol === "histogram" ? percentAtLeast(subtract([1n, 1n], noise)) : percentAtMost(noise);
+      return `Your choice is sent together with made-up choices: each choice is added with probability ${added}, and empty messages fill the rest. The dice are thrown once, here.`;
     }
     if (task.protocol === "split_sum") {
       return `Your number, with a little noise, is split into ${task.slots} parts that are each as good as random; only the sum of everybody's parts means something. Your number is not kept and does not leave this page.`;
