@@ -206,6 +206,13 @@ def _scopes(directory: Path, role: _Role) -> set[bytes]:
     return {bytes(scope) for (scope,) in rows}
 
 
+def _has_notes(directory: Path, role: _Role) -> bool:
+    """Whether anything of a window was noted beside the window keys of a party."""
+    if role.keys is None:
+        return False
+    return bool(rows_of_file(directory / role.keys, "note", "SELECT 1 FROM note LIMIT 1"))
+
+
 def _lost_keys(directory: Path, role: _Role, task: Task, there: set[bytes]) -> int:
     """Return of how many windows that go on the private key is lost, as far as files tell."""
     if role.keys is None:
@@ -243,7 +250,14 @@ def _storage(directory: Path) -> Condition:
     if not (directory / STORAGE_FILE).is_file():
         if (directory / f"{role.name}.keys.sqlite").is_file():
             return Condition("storage", True, _ELSEWHERE)
-        return storage_file_condition(directory / f"{role.name}.sqlite", role.schema)
+        path = directory / f"{role.name}.sqlite"
+        if not path.exists() and (_scopes(directory, role) or _has_notes(directory, role)):
+            words = (
+                f"{path.name} was lost, or left behind in a move, as {role.keys} has keys of its"
+            )
+            remedy = "windows: put it there. Where it is lost, the next start begins a new one"
+            return Condition("storage", False, f"{words} {remedy}", Cause.DISK)
+        return storage_file_condition(path, role.schema)
     return postgres_condition(directory, role.name, role.schema)
 
 

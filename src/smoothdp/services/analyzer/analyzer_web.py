@@ -22,7 +22,12 @@ from smoothdp.services.formats.report import record_bytes
 from smoothdp.services.formats.served import SERVED_BYTES
 from smoothdp.services.operations.admin import Operations
 from smoothdp.services.operations.bodies import TooLarge, TooMany, TooSlow, read_body
-from smoothdp.services.store.storage import StorageDamaged, StorageFull, StorageUnreachable
+from smoothdp.services.store.storage import (
+    StorageDamaged,
+    StorageFull,
+    StorageLost,
+    StorageUnreachable,
+)
 from smoothdp.services.tokens.issuer_key import SPKI_BYTES, IssuerPublicKey
 from smoothdp.services.tokens.refusals import TokenRefused
 from smoothdp.services.wire.calls import ServiceError
@@ -206,6 +211,7 @@ _ERRORS: dict[type[Exception], int] = {
     StorageFull: 503,
     StorageUnreachable: 503,
     StorageDamaged: 503,
+    StorageLost: 503,
     # Another process holds the file: nothing was stored.
     sqlite3.OperationalError: 503,
     # It was lost, say: an operator's matter, which the condition "ledger" names.

@@ -29,6 +29,7 @@ from smoothdp.services.analyzer.counting_at_last import count_at_last
 from smoothdp.services.analyzer.release_rule import Ruling, rule
 from smoothdp.services.analyzer.result_document import describe_batch
 from smoothdp.services.analyzer.task_ledger import OtherBatch
+from smoothdp.services.analyzer.window_cards import key_scope
 from smoothdp.services.formats.batch import BatchHeader
 from smoothdp.services.formats.design.budget import KEY_SECONDS
 from smoothdp.services.formats.result import SignedResult
@@ -45,6 +46,7 @@ NOT_COUNTED = (
 CHARGED_BEFORE = (
     "the window was charged, and its result may be out: the analyser's database is an older copy"
 )
+ENDED_BEFORE = "the window has ended before: the analyser's database is an older copy"
 OTHER_BATCH = (
     "the window was charged for another batch, whose result may be out: the analyser's database is "
     "an older copy"
@@ -111,17 +113,15 @@ def _end_if_lapsed(analyzer: Analyzer, window: int) -> None:
             # All came, and its release has failed: it is tried again, and needs no key.
             rows = []
         for batch_id, header, marks_hash, state, _ in rows:
-            if charged:
+            if charged and _said_before(analyzer, window) is None:
                 # No state leaves another end, and that one was signed.
-                _end(change, bytes(batch_id), RELEASED, CHARGED_BEFORE)
+                _end(change, bytes(batch_id), RELEASED, CHARGED_BEFORE, None)
                 continue
-            reason = NOT_COUNTED if state == COMPLETE else LAPSED
-            _end(change, bytes(batch_id), REFUSED, reason)
+            said = _refusal(analyzer, window, REFUSED, NOT_COUNTED if state == COMPLETE else LAPSED)
             if marks_hash is not None:
                 # It was counted, and waited for the issuer: the marks of what came are known.
-                evidence = _evidence(BatchHeader.decode(bytes(header)), bytes(marks_hash), None)
-                said = _refusal(analyzer, window, REFUSED, LAPSED) | evidence
-                _keep_refusal(analyzer, change, bytes(batch_id), said)
+                said |= _evidence(BatchHeader.decode(bytes(header)), bytes(marks_hash), None)
+            _refuse(analyzer, change, bytes(batch_id), said)
         analyzer.cards.end(change, window)
     analyzer.storage.forget()
 
@@ -157,13 +157,14 @@ def _release(analyzer: Analyzer, batch_id: bytes, window: int) -> bool:
         if not move_batch(change, batch_id, COUNTED, ruling.state or RELEASED):
             return False
         refused = ruling.reason
+        if _said_before(analyzer, window) is not None:
+            refused = ENDED_BEFORE
         if not refused:
             batch = hashlib.sha256(header.encode()).digest()
             refused = _publish(analyzer, change, window, document | evidence, batch=batch)
         if refused:
-            _end(change, batch_id, ruling.state or REFUSED, refused)
             said = _refusal(analyzer, window, ruling.state or REFUSED, refused) | evidence
-            _keep_refusal(analyzer, change, batch_id, said)
+            _refuse(analyzer, change, batch_id, said)
         erase_tallies(change, batch_id)
         analyzer.cards.end(change, window)
     analyzer.reach("release: after commit")
@@ -171,10 +172,11 @@ def _release(analyzer: Analyzer, batch_id: bytes, window: int) -> bool:
     return not refused
 
 
-def _end(change: Transaction, batch_id: bytes, state: str, reason: str) -> None:
+def _end(change: Transaction, batch_id: bytes, state: str, reason: str, body: bytes | None) -> None:
     """Give a batch an end other than its release; what it held goes at once."""
     change.change(
-        "UPDATE batch SET state = ?, reason = ? WHERE batch_id = ?", (state, reason, batch_id)
+        "UPDATE batch SET state = ?, reason = ?, body = ? WHERE batch_id = ?",
+        (state, reason, body, batch_id),
     )
     erase_tallies(change, batch_id)
     erase_ciphertexts(change, batch_id)
@@ -186,12 +188,22 @@ def _refusal(analyzer: Analyzer, window: int, state: str, reason: str) -> dict[s
     return {"task_id": task_id, "window": window, "state": state, "reason": reason}
 
 
-def _keep_refusal(
-    analyzer: Analyzer, change: Transaction, batch_id: bytes, said: dict[str, Any]
-) -> None:
-    """Sign what is said of a batch that is not released, and keep it: the same bytes for ever."""
-    signed = SignedResult.sign(said, analyzer.sign_key).encode()
-    change.change("UPDATE batch SET body = ? WHERE batch_id = ?", (signed, batch_id))
+def _said_before(analyzer: Analyzer, window: int) -> bytes | None:
+    """Return what was signed of a window that was not released, or None."""
+    return analyzer.keys.kept(key_scope(analyzer.task.task_id, window))
+
+
+def _refuse(analyzer: Analyzer, change: Transaction, batch_id: bytes, said: dict[str, Any]) -> None:
+    """Sign what is said of a batch that is not released, and end it: the same bytes for ever.
+
+    They are kept beside the keys before, and what was kept there first counts: of a database that
+    is an older copy a window had another end.
+    """
+    fresh = SignedResult.sign(said, analyzer.sign_key).encode()
+    analyzer.keys.keep(key_scope(analyzer.task.task_id, said["window"]), fresh)
+    signed = _said_before(analyzer, said["window"]) or fresh
+    document = SignedResult.decode(signed).document
+    _end(change, batch_id, document["state"], document["reason"], signed)
 
 
 def _evidence(header: BatchHeader, marks_hash: bytes, served: int | None) -> dict[str, Any]:

@@ -159,7 +159,8 @@ class TaskLedger:
             raise LedgerError(
                 expected=f"a charge for each window that was released, in {self.path}",
                 got=f"none for {len(missing)}, such as window {min(missing)}",
-                remedy="Nothing may be released. Restore the newest copy of the ledger",
+                remedy="Nothing may be released. Restore the newest copy of the ledger; where "
+                "there is none, end the task and overwrite its directory: it has keys of windows",
             )
 
     def empty_log(self) -> None:

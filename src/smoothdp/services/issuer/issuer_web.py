@@ -27,7 +27,12 @@ from smoothdp.services.operations.bodies import (
     read_body,
 )
 from smoothdp.services.store.group_commit import GroupCommit
-from smoothdp.services.store.storage import StorageDamaged, StorageFull, StorageUnreachable
+from smoothdp.services.store.storage import (
+    StorageDamaged,
+    StorageFull,
+    StorageLost,
+    StorageUnreachable,
+)
 from smoothdp.services.wire.http_faces import (
     bearer,
     exact_paths,
@@ -137,6 +142,7 @@ _PROBLEMS: dict[type[Exception], Problem] = {
     StorageFull: LATER,
     StorageUnreachable: LATER,
     StorageDamaged: LATER,
+    StorageLost: LATER,
     # Another process holds the file: nothing was signed.
     sqlite3.OperationalError: LATER,
 }

@@ -22,6 +22,8 @@ LOG = logging.getLogger("smoothdp.services")
 HEADER_SECONDS = 5.0
 """From the connection, or the answer before, to the end of the headers."""
 MOST_HEADER_BYTES = 1 << 16
+MOST_AT_ONCE = 16
+"""Requests that come on a connection before the first one is answered."""
 PIECE_BYTES = 1 << 16
 SHORT_BYTES = 1 << 14
 """An answer of so many is in the buffers of the system when it was handed over."""
@@ -123,6 +125,9 @@ class PartyProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """Start the request; its own limits begin here."""
+        if self.transport.is_closing():
+            # Of those that came with one that was refused.
+            return
         self._disarm()
         self._in_headers = False
         # With colon, space and end of each line.
@@ -133,6 +138,9 @@ class PartyProtocol(HttpToolsProtocol):
             return
         if any(name == b"transfer-encoding" for name, _ in self.headers):
             self._refuse(411)
+            return
+        if len(self.pipeline) >= MOST_AT_ONCE:
+            self._abort("too many requests came at once")
             return
         super().on_headers_complete()
 

@@ -26,6 +26,7 @@ from smoothdp.services.operations.tls import days_left, read_certificate
 from smoothdp.services.store.storage import (
     Storage,
     StorageDamaged,
+    StorageFull,
     StorageLocked,
     StorageLost,
 )
@@ -199,7 +200,10 @@ def storage_condition(storage: Storage) -> Condition:
     except (StorageDamaged, StorageLocked, StorageLost) as error:
         # Known of it, unlike of one that does not answer: other conditions are looked at.
         return Condition("storage", False, str(error), cause_of(error))
-    return Condition("storage", True, "answers")
+    except StorageFull as error:
+        words = f"nothing can be stored ({error}): make room, or see that the disk is sound"
+        return Condition("storage", False, words, Cause.DISK)
+    return Condition("storage", True, "answers, and takes what is stored")
 
 
 def disk_condition(directory: Path, *, least_percent: float = LEAST_DISK_PERCENT) -> Condition:

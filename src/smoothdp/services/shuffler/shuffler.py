@@ -282,12 +282,18 @@ class Shuffler:
                 said(LOG, f"the reports of window {window} were dropped: {why}", Cause.OTHER)
 
     def marks(self, window: int) -> bytes | None:
-        """Return the marks file of a window that was sealed, or None."""
+        """Return the marks file of a window that was sealed, or None.
+
+        It is noted beside the keys before: an older copy of the storage would make another one.
+        """
         rows = self.storage.read(
             "SELECT bytes FROM marks WHERE task_id = ? AND window = ?",
             (self.task.task_id, window),
         )
-        return bytes(rows[0][0]) if rows else None
+        if not rows:
+            return None
+        self.cards.note_end(window)
+        return bytes(rows[0][0])
 
     def is_expired(self, window: int) -> bool:
         """Whether the reports of a window were too few, and destroyed.

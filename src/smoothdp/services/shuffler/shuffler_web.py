@@ -25,7 +25,12 @@ from smoothdp.services.shuffler.ingest import Taken
 from smoothdp.services.shuffler.marks_answers import MarksAnswers
 from smoothdp.services.shuffler.shuffler import Shuffler
 from smoothdp.services.store.group_commit import GroupCommit
-from smoothdp.services.store.storage import StorageDamaged, StorageFull, StorageUnreachable
+from smoothdp.services.store.storage import (
+    StorageDamaged,
+    StorageFull,
+    StorageLost,
+    StorageUnreachable,
+)
 from smoothdp.services.wire.http_faces import (
     bearer,
     exact_paths,
@@ -157,6 +162,7 @@ _ERRORS: dict[type[Exception], Problem] = {
     StorageFull: PROBLEMS[Taken.LATER],
     StorageUnreachable: PROBLEMS[Taken.LATER],
     StorageDamaged: PROBLEMS[Taken.LATER],
+    StorageLost: PROBLEMS[Taken.LATER],
     # Another process holds the file: nothing was stored.
     sqlite3.OperationalError: PROBLEMS[Taken.LATER],
 }

@@ -23,6 +23,7 @@ CREATE TABLE IF NOT EXISTS mark (one INTEGER PRIMARY KEY, mark BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS data_key (
   scope BLOB PRIMARY KEY, id BLOB NOT NULL UNIQUE, secret BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS note (name BLOB PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS kept (name BLOB PRIMARY KEY, value BLOB NOT NULL);
 """
 _ID_BYTES, _NONCE_BYTES = 16, 12
 
@@ -159,6 +160,16 @@ class ErasableKeys:
     def notes(self) -> set[bytes]:
         """Return the names that were noted."""
         return {bytes(name) for (name,) in self._storage.read("SELECT name FROM note")}
+
+    def keep(self, name: bytes, value: bytes) -> None:
+        """Keep a value for ever, like a note; the first one of a name stays."""
+        with self._storage.transaction() as change:
+            change.change("INSERT OR IGNORE INTO kept (name, value) VALUES (?, ?)", (name, value))
+
+    def kept(self, name: bytes) -> bytes | None:
+        """Return the value that is kept of a name, or None."""
+        rows = self._storage.read("SELECT value FROM kept WHERE name = ?", (name,))
+        return bytes(rows[0][0]) if rows else None
 
     def close(self) -> None:
         """Close the file."""

@@ -8,10 +8,17 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Generic, TypeVar
 
-from smoothdp.services.store.storage import StorageDamaged, StorageFull, StorageUnreachable
+from smoothdp.services.store.storage import (
+    StorageDamaged,
+    StorageFull,
+    StorageLost,
+    StorageUnreachable,
+)
 
 MOST_IN_GROUP = 1024
 MOST_WAITING = 8192
+
+_LATER = (StorageFull, StorageUnreachable, StorageDamaged, StorageLost, sqlite3.OperationalError)
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -79,7 +86,7 @@ class GroupCommit(Generic[Item, Result]):
             outcomes = await asyncio.get_running_loop().run_in_executor(
                 self._thread, self._store_group, [item for item, _ in group]
             )
-        except (StorageFull, StorageUnreachable, StorageDamaged, sqlite3.OperationalError):
+        except _LATER:
             outcomes = [self._later] * len(group)
         except Exception as error:  # a group that fails must not end the service
             for _, answer in group:

@@ -25,7 +25,7 @@ _AT_ONCE = 1 << 20
 
 
 def overwrite_log(writing: sqlite3.Connection, path: Path) -> bool:
-    """Overwrite the log of a file; False if somebody else keeps it in use.
+    """Overwrite the log of a file; False if somebody else keeps it in use, or has removed it.
 
     Then it is cut off, unless others have written or read meanwhile: what they commit is not cut
     off before it was overwritten too.
@@ -52,7 +52,8 @@ def overwrite_log(writing: sqlite3.Connection, path: Path) -> bool:
     try:
         log = os.open(log_of(path), os.O_RDWR | os.O_CLOEXEC)
     except FileNotFoundError:
-        return True
+        # What is in it cannot be reached any more.
+        return False
     except OSError as error:
         raise _refused(error) from error
     try:

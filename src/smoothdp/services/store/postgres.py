@@ -26,7 +26,7 @@ from smoothdp.services.store.postgres_dialect import (
 )
 from smoothdp.services.store.postgres_refusals import not_prepared
 from smoothdp.services.store.postgres_scopes import is_live, scope_name
-from smoothdp.services.store.storage import Row, Transaction
+from smoothdp.services.store.storage import Row, StorageUnreachable, Transaction
 
 try:
     import psycopg
@@ -226,8 +226,18 @@ class PostgresStorage:
             return answers(connection, statement, list(rows), self._keys)
 
     def require_storable(self) -> None:
-        """Raise StorageUnreachable unless the server answers."""
-        self.read("SELECT 1")
+        """Raise StorageUnreachable unless the server answers, and takes changes."""
+        try:
+            self._require_changeable()
+        except StorageUnreachable:
+            # A server that became a standby was left: where there is another one, that is asked.
+            self._require_changeable()
+
+    def _require_changeable(self) -> None:
+        # On the line that nobody holds for long.
+        with self._reading.used() as connection:
+            if connection.execute("SHOW transaction_read_only").fetchone() == ("on",):
+                raise psycopg.errors.ReadOnlySqlTransaction
 
     def forget(self) -> bool:
         """Erase the keys of rows that are gone: what the server still has of them says nothing.

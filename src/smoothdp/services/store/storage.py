@@ -6,10 +6,7 @@ Every change is one transaction that is on disk when it returns. The interface i
 
 from __future__ import annotations
 
-import errno
-import os
 import sqlite3
-import stat
 import threading
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,10 +19,12 @@ from smoothdp.services.store.migrations import Schema, migrate_sqlite
 from smoothdp.services.store.overwritten_log import (
     begin_log,
     is_cut,
+    log_of,
     opened_to_read,
     overwrite_log,
 )
 from smoothdp.services.store.private_file import identity, make_private
+from smoothdp.services.store.sqlite_refusals import remedy_of, takes_nothing
 
 Row = tuple[Any, ...]
 _ASKED_MILLISECONDS = 1000
@@ -166,38 +165,6 @@ class _SqliteTransaction:
         self.change("DROP TABLE rewritten")
 
 
-def _remedy(path: Path, words: str) -> str:
-    """Return what to do about a file that cannot be opened, by the words of who refused.
-
-    Where the state is there, another path would be another, empty one.
-
-    >>> _remedy(Path("state.sqlite"), "database or disk is full")
-    'Make room on the disk, and start again: nothing is lost'
-    """
-    if "full" in words or words == os.strerror(errno.ENOSPC):
-        return "Make room on the disk, and start again: nothing is lost"
-    if "locked" in words:
-        return "See which process holds it, end that, and start again"
-    if "I/O" in words:
-        # What a full disk looks like too, where there is a log to be opened.
-        return "Make room on the disk, see that it is sound, and start again: the state is here"
-    if "not a database" not in words and _is_state(path):
-        rights = "See that the service may read and write it, its folder and what lies beside it"
-        return f"{rights}, and start again: the state is here"
-    return "Give another path, where the service may keep a file of its own"
-
-
-def _is_state(path: Path) -> bool:
-    """Whether a file with something in it is there, or may be: its folder shows nothing."""
-    try:
-        status = path.lstat()
-    except PermissionError:
-        return True
-    except OSError:
-        return False
-    return stat.S_ISREG(status.st_mode) and status.st_size > 0
-
-
 class SqliteStorage:
     """One SQLite file, readable by its owner alone.
 
@@ -235,7 +202,7 @@ class SqliteStorage:
             raise InvalidData(
                 expected=f"a file of this service at {self.path}",
                 got=obstacle,
-                remedy=_remedy(self.path, obstacle),
+                remedy=remedy_of(self.path, obstacle),
             )
         self._file, self._damage = identity(self.path), ""
         self._lock, self._reading_lock = threading.RLock(), threading.RLock()
@@ -258,6 +225,8 @@ class SqliteStorage:
             opened.append(self._reading)
             # Rows that are sorted would go to a file that nothing overwrites.
             self._reading.execute("PRAGMA temp_store=MEMORY")
+            # There from the first reading on, and the same until the last one closes.
+            self._log = identity(log_of(self.path))
         except InvalidData:
             self._close()
             raise
@@ -269,7 +238,7 @@ class SqliteStorage:
             raise InvalidData(
                 expected="a file of this service",
                 got=f"{self.path}: {words}",
-                remedy=_remedy(self.path, words),
+                remedy=remedy_of(self.path, words),
             ) from None
 
     @contextmanager
@@ -280,12 +249,15 @@ class SqliteStorage:
             StorageFull: the disk is full; nothing took effect.
             StorageLocked: another process has written for longer than is waited.
             StorageDamaged: a page that is needed cannot be read; nothing took effect.
+            StorageLost: the file, or its log, is not where it was: a restart would not find it.
         """
         with self._lock, self._noting_damage():
+            self._require_in_place()
             self._begin()
             try:
                 yield _SqliteTransaction(self._connection)
                 self._connection.execute("COMMIT")
+                self._require_in_place()
             except BaseException as error:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
@@ -339,27 +311,37 @@ class SqliteStorage:
         )
 
     def is_in_place(self) -> bool:
-        """Whether the file is where it was: one that was removed is used on until a restart."""
-        return identity(self.path) == self._file
+        """Whether the file and its log are where they were: SQLite goes on in what was removed."""
+        return (identity(self.path), identity(log_of(self.path))) == (self._file, self._log)
+
+    def _require_in_place(self) -> None:
+        if not self.is_in_place():
+            raise StorageLost(
+                expected=f"the state of this service at {self.path}, and its log beside it",
+                got="one of them is gone, or another one: nothing is stored there",
+                remedy="Stop the service, put the file back if it was moved, and start again",
+            )
 
     def require_storable(self) -> None:
         """Raise what whoever stores something now would meet; nothing where this process writes."""
         if self._damage:
             raise self._damaged(self._damage)
-        if not self.is_in_place():
-            raise StorageLost(
-                expected=f"the state of this service at {self.path}",
-                got="none there, or another one: what is stored now is lost with a restart",
-                remedy="Stop the service, put the file back with its log, and start again",
-            )
+        self._require_in_place()
         if not self._lock.acquire(blocking=False):
             return
         try:
             ((usual,),) = self._connection.execute("PRAGMA busy_timeout")
             self._connection.execute(f"PRAGMA busy_timeout = {min(usual, _ASKED_MILLISECONDS)}")
             try:
-                self._begin()
-                self._connection.execute("ROLLBACK")
+                with self.transaction() as change:
+                    # Of what it is already: a page is written all the same, as a quota that is
+                    # used up, or a disk that fails, is met by nothing else.
+                    ((known,),) = change.execute("PRAGMA application_id")
+                    change.change(f"PRAGMA application_id = {known}")
+            except sqlite3.OperationalError as error:
+                if takes_nothing(error):
+                    raise StorageFull(str(error)) from error
+                raise
             finally:
                 self._connection.execute(f"PRAGMA busy_timeout = {usual}")
         finally:
@@ -390,6 +372,8 @@ def _close(opened: Sequence[sqlite3.Connection], path: Path, file: tuple[int, in
         # Who has it open after this one overwrites the log too: there is no need to wait.
         writing.execute("PRAGMA busy_timeout = 1000")
         overwritten = _forget(writing, path, file) and is_cut(path)
-    # The last one to close removes the log, which a reader cannot.
-    for connection in [*readers, writing] if overwritten else [writing, *readers]:
+    # The last one to close brings the log into the file and removes it, which a reader cannot. Of
+    # one that has no name any more nothing else would be left.
+    at_last = overwritten or not log_of(path).exists()
+    for connection in [*readers, writing] if at_last else [writing, *readers]:
         connection.close()

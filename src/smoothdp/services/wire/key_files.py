@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from smoothdp.errors import InvalidData
 
 TASK_FILE, SECRETS_FILE = "task.json", "secrets.json"
 _HEXADECIMAL = re.compile("[0-9a-f]{64}")
+_MADE: ContextVar[tuple[list[Path], ...]] = ContextVar("_MADE", default=())
+"""What each `all_or_none` that is under way removes again if something goes wrong."""
 
 
 def write_new(path: Path, data: bytes, *, mode: int) -> None:
@@ -26,6 +29,8 @@ def write_new(path: Path, data: bytes, *, mode: int) -> None:
         raise InvalidData(
             expected="a new file", got=f"{path} exists", remedy="Choose another directory"
         ) from None
+    for made in _MADE.get():
+        made.append(path)
     with os.fdopen(handle, "wb") as file:
         file.write(data)
         file.flush()
@@ -34,9 +39,13 @@ def write_new(path: Path, data: bytes, *, mode: int) -> None:
 
 @contextmanager
 def all_or_none(*files: Path) -> Iterator[None]:
-    """Remove files that were made meanwhile, and their new folders, if something goes wrong.
+    """Remove what `write_new` made meanwhile, and its new folders, if something goes wrong.
 
-    Half of them would be in the way of the next try. What was there before stays.
+    Half of the files would be in the way of the next try. What was there before, or was made by
+    another program that does the same just now, stays.
+
+    Args:
+        files: all that are to be made.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -47,19 +56,22 @@ def all_or_none(*files: Path) -> Iterator[None]:
     ...     path.parent.exists()
     False
     """
-    new = [file for file in files if not os.path.lexists(file)]
-    above = {folder for file in new for folder in file.parents}
+    above = {folder for file in files for folder in file.parents}
     folders = [folder for folder in above if not os.path.lexists(folder)]
+    made: list[Path] = []
+    token = _MADE.set((*_MADE.get(), made))
     try:
         yield
     except BaseException:
-        for file in new:
+        for file in made:
             with suppress(OSError):
                 file.unlink()
         for folder in sorted(folders, key=lambda folder: len(folder.parts), reverse=True):
             with suppress(OSError):
                 folder.rmdir()
         raise
+    finally:
+        _MADE.reset(token)
 
 
 def write_secret(path: Path, document: dict[str, Any]) -> None:
