@@ -252,10 +252,8 @@ def _storage(directory: Path) -> Condition:
             return Condition("storage", True, _ELSEWHERE)
         path = directory / f"{role.name}.sqlite"
         if not path.exists() and (_scopes(directory, role) or _has_notes(directory, role)):
-            words = (
-                f"{path.name} was lost, or left behind in a move, as {role.keys} has keys of its"
-            )
-            remedy = "windows: put it there. Where it is lost, the next start begins a new one"
+            words = f"{path.name} was lost, or left behind: {role.keys} knows windows of it. Put it"
+            remedy = "there; where it is lost, the next start begins a new one"
             return Condition("storage", False, f"{words} {remedy}", Cause.DISK)
         return storage_file_condition(path, role.schema)
     return postgres_condition(directory, role.name, role.schema)
