@@ -212,7 +212,7 @@ def served(
     monkeypatch.setattr("smoothdp.cli.serving.submit._PAUSE", 0.01)
     monkeypatch.setattr(
         "smoothdp.services.connect",
-        lambda url: httpx.Client(base_url=url, transport=httpx.MockTransport(answer)),
+        lambda url, **_: httpx.Client(base_url=url, transport=httpx.MockTransport(answer)),
     )
 
 

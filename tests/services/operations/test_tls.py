@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from cryptography import x509
 
 from smoothdp.cli.serving.serve import serve
+from smoothdp.cli.serving.submit import results
 from smoothdp.services.operations.connections import raise_descriptors
 from smoothdp.services.operations.tls import Served, Trust
 from smoothdp.services.wire.calls import Unreachable, ask, connect
@@ -54,7 +55,17 @@ def test_callers_without_a_certificate_are_refused_and_files_are_read_again(
             except Unreachable:
                 return False
 
+    def result(*options: Path | str) -> str:
+        address = f"https://127.0.0.1:{party.port}"
+        command = ["5", "--collector", written.collector, "--analyzer", address, *options]
+        found = CliRunner().invoke(results, [str(word) for word in command])
+        return f"{found.exit_code} {found.output} {found.exception}"
+
     with serving("analyzer", written.analyzer, *more, scheme="https") as party:
+        # Of a window long over: no batch has come.
+        assert result("--ca", ours.ca, "--client-certificate", mine).startswith("3 ")
+        assert "got none" in result("--ca", ours.ca)
+        assert "got none" in result("--client-certificate", mine)
         assert answered(mine)
         assert not answered(strange)
         assert not answered(None)

@@ -213,7 +213,7 @@ def test_after_thirty_days_cards_alone_are_left(world: PartyWorld) -> None:
     world.shuffler.forget_old()
     assert world.shuffler.marks(WINDOW) is None
     assert world.shuffler.cards.stored(WINDOW) is not None
-    assert world.shuffler.takes(WINDOW) is Taken.UNKNOWN
+    assert world.shuffler.takes(WINDOW) is Taken.CLOSED
     for table in ("collecting", "counter", "marks", "batch_part", "pending"):
         assert world.shuffler.storage.read(f"SELECT count(*) FROM {table}") == [(0,)]
     world.close()

@@ -92,6 +92,9 @@ def _read_config(context: click.Context, _: click.Parameter, path: Path | None) 
         if name in _PATHS:
             # Beside the file, wherever the service is started.
             values[name] = str(path.parent / str(value))
+        elif not isinstance(value, bool | str):
+            # As on a command line: a number in the place of a switch is refused in words.
+            values[name] = str(value)
         try:
             names[name].process_value(context, values[name])
         except click.BadParameter as error:

@@ -86,7 +86,19 @@ def _typed() -> str:
     help="Seconds to wait for it.",
 )
 @click.option("--signed", type=_FILE, help="File to write it to with its signature, for look-up.")
-def results(window: int, collector: Path, analyzer: str, wait: float, signed: Path | None) -> None:
+@click.option("--ca", type=_FILE, help="PEM file: the only authorities believed of the analyser.")
+@click.option(
+    "--client-certificate", type=_FILE, help="PEM file of certificate and key, shown to it."
+)
+def results(
+    window: int,
+    collector: Path,
+    analyzer: str,
+    wait: float,
+    signed: Path | None,
+    ca: Path | None,
+    client_certificate: Path | None,
+) -> None:
     """Print the result of WINDOW as JSON; without one say why there is none, and exit 3.
 
     Of a window that was refused for good it exits with 2.
@@ -108,7 +120,8 @@ def results(window: int, collector: Path, analyzer: str, wait: float, signed: Pa
     end = time.monotonic() + wait
     statuses: list[int] = []
     trouble: services.ServiceError | None = None
-    with services.connect(analyzer) as http:
+    trust = services.Trust(ca=ca, client_certificate=client_certificate)
+    with services.connect(analyzer, trust=trust) as http:
         http.event_hooks["response"].append(lambda answer: statuses.append(answer.status_code))
         while True:
             statuses.clear()

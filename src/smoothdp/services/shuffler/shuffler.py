@@ -109,7 +109,8 @@ class Shuffler:
             return Taken.TOO_EARLY
         rows = self._window_row(window)
         if not rows:
-            return Taken.UNKNOWN
+            # Of a window with a card the row goes 30 days after its end; the card stays.
+            return Taken.UNKNOWN if self.cards.stored(window) is None else Taken.CLOSED
         return Taken.CLOSED if verdict is Verdict.CLOSE or rows[0][0] != OPEN else None
 
     # ---- the report --------------------------------------------------------------------------

@@ -53,7 +53,7 @@ def overwrite_log(writing: sqlite3.Connection, path: Path) -> bool:
         log = os.open(log_of(path), os.O_RDWR | os.O_CLOEXEC)
     except FileNotFoundError:
         # What is in one that was removed cannot be reached any more.
-        return writing.execute("PRAGMA journal_mode").fetchone()[0] != "wal"
+        return str(writing.execute("PRAGMA journal_mode").fetchone()[0]) != "wal"
     except OSError as error:
         raise _refused(error) from error
     try:

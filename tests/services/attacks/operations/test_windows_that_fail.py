@@ -17,6 +17,7 @@ from smoothdp.services.issuer.window_keys import close_windows, key_of_window
 from smoothdp.services.operations.health import delivery_condition
 from smoothdp.services.operations.logs import Cause, PutOff, words_of
 from smoothdp.services.shuffler.delivery import DeliveryRefused, deliver_batches
+from smoothdp.services.shuffler.ingest import Taken
 from smoothdp.services.shuffler.sealing import seal_due
 from smoothdp.services.shuffler.shuffler_party import ShufflerParty
 from smoothdp.services.store.revoked import Revoked
@@ -260,6 +261,8 @@ def test_a_batch_that_is_refused_for_good_goes_after_thirty_days(
     assert deliver_batches(world.shuffler, lambda *_: 409) == 0
     assert world.shuffler.batch_states() == {"DROPPED": 1}
     assert storage.read("SELECT count(*) FROM collecting") == [(0,)]
+    assert world.shuffler.takes(WINDOW) is Taken.CLOSED
+    assert world.shuffler.takes(WINDOW - 1) is Taken.UNKNOWN
     assert caplog.messages == [
         f"the batch of window {WINDOW} was dropped: the analyser had not taken it 30 days after "
         "the window"
