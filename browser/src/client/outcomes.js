@@ -153,13 +153,13 @@ async function counted(rows, place) {
 
 /**
  * Refuse a second report behind the pass of a place, whatever invitation it is made with. One that
- * an older page kept without a pass may be behind any.
+ * an older page kept without a pass may be behind any, and one that was said to be destroyed left.
  */
 async function requireOnlyReport(rows, place, report) {
   const found = await ofWindow(rows, place);
   const another = found.some(([key, row]) =>
     key[2] !== place.who && place.pass && isOf(place, [key, row]) &&
-    LEFT.includes(row.state) && !(report && row.report && same(report, row.report)));
+    [...LEFT, DESTROYED].includes(row.state) && !(report && row.report && same(report, row.report)));
   if (another) throw new Refused(OTHER_INVITATION);
 }
 

@@ -14,6 +14,7 @@ import { captionOf, guaranteeOf, rowsOf, termsOf, withError } from "./results.js
 import { privacyWords } from "./words.js";
 
 const SECONDS_BETWEEN_LOOKS = 3;
+const SECONDS_BETWEEN_TIDYINGS = 60;
 const $ = (id) => document.getElementById(id);
 
 function tell(words, kind = "note") {
@@ -103,9 +104,10 @@ async function prepare() {
 async function tidy(poll) {
   const seconds = Date.now() / 1000;
   const live = firstLive(poll.task, seconds);
-  if (poll.live === live) return;
+  // Draws without tokens, and other polls, have ends of their own.
+  if (poll.live === live && Math.abs(seconds - poll.tidied) < SECONDS_BETWEEN_TIDYINGS) return;
   await settle({ ...poll, seconds });
-  poll.live = live;
+  Object.assign(poll, { live, tidied: seconds });
 }
 
 const secrets = () => ({ pass: $("pass").value.trim(), invitation: $("invitation").value.trim() });

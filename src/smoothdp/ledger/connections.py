@@ -16,6 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
+from smoothdp.errors import LedgerError
+
 # SQLite forbids to use, or even to close, a connection that a parent process opened.
 _INHERITED: list[sqlite3.Connection] = []
 # Locks that take longer are waited for by whoever asks.
@@ -57,12 +59,24 @@ class Kept:
     """A connection with the process and the file that it belongs to."""
 
     def __init__(self, path: Path, timeout: float) -> None:
-        self.process = os.getpid()
+        self.process, self.path = os.getpid(), path
         self.connection = connect(path, "rw", timeout)
-        self.file = file_at(path)
         # Not by __del__: in a cycle of garbage the connection may be finalised before this.
         self._closing = weakref.finalize(self, _close, self.connection, self.process)
         _KEPT.add(self)
+        # From the first reading on the log and its index are there, until the last one closes.
+        self.connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        self.file, self._beside = file_at(path), _beside(path)
+
+    def require_log(self) -> None:
+        """Raise LedgerError where the log, or its index, was removed: SQLite would go on in it."""
+        if _beside(self.path) != self._beside:
+            raise LedgerError(
+                expected=f"the log of the ledger {self.path} (-wal, -shm) where it was",
+                got="none there, or another one: it was removed while the ledger was in use",
+                remedy="Nothing may be released. End all programs that use the ledger, and look at "
+                "its entries before charging again: the last charge may not be there",
+            )
 
     @property
     def is_open(self) -> bool:
@@ -104,6 +118,10 @@ def file_at(path: Path) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
+def _beside(path: Path) -> list[tuple[int, int] | None]:
+    return [file_at(path.with_name(path.name + end)) for end in ("-wal", "-shm")]
+
+
 class Connections:
     """The connections of one ledger; never shared by threads, nor after a fork."""
 
@@ -123,8 +141,19 @@ class Connections:
             self.drop()
             kept = None
         if kept is None:
+            for other in list(_KEPT):
+                # Of another thread: beside its log a new one would be another.
+                if other.is_open and other.file == file_at(self._path):
+                    other.require_log()
             kept = self._local.kept = Kept(self._path, self._timeout)
+        kept.require_log()
         return kept.connection
+
+    def require_log(self) -> None:
+        """Raise LedgerError where what was committed just now is in no log of the file."""
+        kept: Kept | None = getattr(self._local, "kept", None)
+        if kept is not None:
+            kept.require_log()
 
     def drop(self) -> None:
         """Close the connection of this thread, if there is one."""

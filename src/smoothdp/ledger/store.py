@@ -133,6 +133,7 @@ class Store:
         connection = self._connections.get()
         try:
             yield connection
+            self._connections.require_log()
         except BaseException:
             self._connections.drop()
             raise

@@ -54,6 +54,8 @@ def ledger_condition(directory: Path, results: Path | None = None) -> Condition:
         shown = [one.document for one in compared if "state" not in one.document]
         released |= {int(document["window"]) for document in shown}
     charged: dict[int, str] = {}
+    if path.exists() and not path.is_file():
+        return Condition("ledger", False, f"{path.name} is no file: move it away", Cause.LEDGER)
     if path.is_file():
         try:
             with copied(path) as copy:

@@ -189,18 +189,16 @@ def _refusal(analyzer: Analyzer, window: int, state: str, reason: str) -> dict[s
 
 
 def _said_before(analyzer: Analyzer, window: int) -> bytes | None:
-    """Return what was signed of a window that was not released, or None."""
+    """Return what was told of a window that was not released, or None."""
     return analyzer.keys.kept(key_scope(analyzer.task.task_id, window))
 
 
 def _refuse(analyzer: Analyzer, change: Transaction, batch_id: bytes, said: dict[str, Any]) -> None:
     """Sign what is said of a batch that is not released, and end it: the same bytes for ever.
 
-    They are kept beside the keys before, and what was kept there first counts: of a database that
-    is an older copy a window had another end.
+    What was told before counts: where the database is an older copy, in which nothing had ended.
     """
     fresh = SignedResult.sign(said, analyzer.sign_key).encode()
-    analyzer.keys.keep(key_scope(analyzer.task.task_id, said["window"]), fresh)
     signed = _said_before(analyzer, said["window"]) or fresh
     document = SignedResult.decode(signed).document
     _end(change, batch_id, document["state"], document["reason"], signed)
@@ -257,10 +255,13 @@ def read_result(analyzer: Analyzer, window: int, *, now: float) -> tuple[int, by
         return 200, bytes(rows[0][0])
     if batch and batch[0][0] in ENDS:
         state, reason, body = batch[0]
-        if body is not None:
-            return 403, bytes(body)
-        said = _refusal(analyzer, window, str(state), str(reason))
-        return 403, SignedResult.sign(said, analyzer.sign_key).encode()
+        if body is None:
+            said = _refusal(analyzer, window, str(state), str(reason))
+            body = SignedResult.sign(said, analyzer.sign_key).encode()
+        # Before it is told, beside the keys: of an older copy of the database it is told again.
+        return 403, analyzer.keys.keep(key_scope(*task_window), bytes(body))
+    if (told := _said_before(analyzer, window)) is not None:
+        return 403, told
     has_come = batch[0][0] != RECEIVING if batch else None
     missing = missing_state(analyzer.task, window, batch_has_come=has_come, now=now)
     return 202, json.dumps({"state": missing}).encode()

@@ -168,6 +168,11 @@ class TaskLedger:
 
         Where somebody reads it just then, or the disk is full, the next round of work does.
         """
+        try:
+            self._read()
+        except LedgerError:
+            # Damaged, or its log was removed, beside which another one would be made.
+            return
         # Never made: where it is gone, whoever charges says so.
         address = f"file:{quote(os.fsencode(self.path.absolute()))}?mode=rw"
         with (

@@ -221,7 +221,8 @@ class PartyProtocol(HttpToolsProtocol):
             self._deadline = None
 
     def _refuse(self, status: int) -> None:
-        self._disarm()
+        # Whoever reads nothing is not waited for: what closes waits until all is read.
+        self._arm()
         if not self.transport.is_closing():
             self.transport.write(
                 STATUS_LINE[status] + b"content-length: 0\r\nconnection: close\r\n\r\n"

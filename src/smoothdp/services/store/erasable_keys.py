@@ -161,10 +161,14 @@ class ErasableKeys:
         """Return the names that were noted."""
         return {bytes(name) for (name,) in self._storage.read("SELECT name FROM note")}
 
-    def keep(self, name: bytes, value: bytes) -> None:
-        """Keep a value for ever, like a note; the first one of a name stays."""
+    def keep(self, name: bytes, value: bytes) -> bytes:
+        """Keep a value for ever, like a note; return the first one of the name, which stays."""
+        if (first := self.kept(name)) is not None:
+            return first
         with self._storage.transaction() as change:
             change.change("INSERT OR IGNORE INTO kept (name, value) VALUES (?, ?)", (name, value))
+            ((first,),) = change.execute("SELECT value FROM kept WHERE name = ?", (name,))
+        return bytes(first)
 
     def kept(self, name: bytes) -> bytes | None:
         """Return the value that is kept of a name, or None."""

@@ -16,6 +16,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
+from smoothdp.services.store.private_file import identity
+
 # Of the file format: https://www.sqlite.org/walformat.html
 _HEADER_BYTES, _FRAME_HEADER_BYTES = 32, 24
 _PAGE_SIZE, _SALTS, _FRAME_SALTS = slice(8, 12), slice(16, 24), slice(8, 16)
@@ -93,6 +95,11 @@ def log_of(path: Path) -> Path:
     'box.sqlite-wal'
     """
     return path.with_name(path.name + "-wal")
+
+
+def log_files(path: Path) -> list[tuple[int, int] | None]:
+    """Return which files the log of a file and its index are, by which processes see each other."""
+    return [identity(log_of(path)), identity(path.with_name(path.name + "-shm"))]
 
 
 def is_cut(path: Path) -> bool:

@@ -19,7 +19,7 @@ from smoothdp.services.store.migrations import Schema, migrate_sqlite
 from smoothdp.services.store.overwritten_log import (
     begin_log,
     is_cut,
-    log_of,
+    log_files,
     opened_to_read,
     overwrite_log,
 )
@@ -27,6 +27,8 @@ from smoothdp.services.store.private_file import identity, make_private
 from smoothdp.services.store.sqlite_refusals import remedy_of, takes_nothing
 
 Row = tuple[Any, ...]
+_File = tuple[int, int] | None
+"""Device and number of a file, None where there is none."""
 _ASKED_MILLISECONDS = 1000
 """How long another process may write before it is said to hold the file."""
 
@@ -211,7 +213,8 @@ class SqliteStorage:
         )
         # One that nobody closed is closed before it is garbage: Python 3.13 warns of others.
         opened = [self._connection]
-        self._close = weakref.finalize(self, _close, opened, self.path, self._file)
+        self._log: list[_File] = []
+        self._close = weakref.finalize(self, _close, opened, self.path, self._file, self._log)
         try:
             begin_log(self._connection, busy_seconds=busy_seconds)
             for statement in (
@@ -226,7 +229,7 @@ class SqliteStorage:
             # Rows that are sorted would go to a file that nothing overwrites.
             self._reading.execute("PRAGMA temp_store=MEMORY")
             # There from the first reading on, and the same until the last one closes.
-            self._log = identity(log_of(self.path))
+            self._log.extend(log_files(self.path))
         except InvalidData:
             self._close()
             raise
@@ -312,7 +315,7 @@ class SqliteStorage:
 
     def is_in_place(self) -> bool:
         """Whether the file and its log are where they were: SQLite goes on in what was removed."""
-        return (identity(self.path), identity(log_of(self.path))) == (self._file, self._log)
+        return (identity(self.path), log_files(self.path)) == (self._file, self._log)
 
     def _require_in_place(self) -> None:
         if not self.is_in_place():
@@ -350,7 +353,7 @@ class SqliteStorage:
     def forget(self) -> bool:
         """Overwrite the write-ahead log, where deleted rows would still be readable."""
         with self._lock:
-            return _forget(self._connection, self.path, self._file)
+            return _forget(self._connection, self.path, self._file, self._log)
 
     def close(self) -> None:
         """Close the file."""
@@ -358,12 +361,14 @@ class SqliteStorage:
             self._close()
 
 
-def _forget(writing: sqlite3.Connection, path: Path, file: tuple[int, int] | None) -> bool:
-    """Overwrite the log; that of a file which was put in the place of this one is left alone."""
-    return identity(path) in (file, None) and overwrite_log(writing, path)
+def _forget(writing: sqlite3.Connection, path: Path, file: _File, log: list[_File]) -> bool:
+    """Overwrite the log, unless the file or its log is another one than was opened."""
+    if identity(path) not in (file, None) or (log and log_files(path) != log):
+        return False
+    return overwrite_log(writing, path)
 
 
-def _close(opened: Sequence[sqlite3.Connection], path: Path, file: tuple[int, int] | None) -> None:
+def _close(opened: Sequence[sqlite3.Connection], path: Path, file: _File, log: list[_File]) -> None:
     """Close what writes and what reads; a log that could not be overwritten stays."""
     writing, overwritten = opened[0], False
     readers = list(opened[1:])
@@ -371,9 +376,9 @@ def _close(opened: Sequence[sqlite3.Connection], path: Path, file: tuple[int, in
         readers = readers or [opened_to_read(path)]
         # Who has it open after this one overwrites the log too: there is no need to wait.
         writing.execute("PRAGMA busy_timeout = 1000")
-        overwritten = _forget(writing, path, file) and is_cut(path)
+        overwritten = _forget(writing, path, file, log) and is_cut(path)
     # The last one to close brings the log into the file and removes it, which a reader cannot. Of
     # one that has no name any more nothing else would be left.
-    at_last = overwritten or not log_of(path).exists()
+    at_last = overwritten or log_files(path) != log
     for connection in [*readers, writing] if at_last else [writing, *readers]:
         connection.close()

@@ -70,6 +70,12 @@ class SlowShuffler:
         self.address = f"http://127.0.0.1:{server.server_address[1]}"
 
 
+@pytest.fixture(autouse=True)
+def nothing_of_other_tests() -> None:
+    """States that other tests left as garbage are open until it is collected."""
+    gc.collect()
+
+
 @pytest.fixture
 def open_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[IssuingWorld]:
     made = IssuingWorld(tmp_path, issuer=None, proof="none", windows=1)

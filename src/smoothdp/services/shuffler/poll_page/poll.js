@@ -3933,7 +3933,7 @@
   }
   async function requireOnlyReport(rows, place, report) {
     const found = await ofWindow(rows, place);
-    const another = found.some(([key, row]) => key[2] !== place.who && place.pass && isOf(place, [key, row]) && LEFT.includes(row.state) && !(report && row.report && same(report, row.report)));
+    const another = found.some(([key, row]) => key[2] !== place.who && place.pass && isOf(place, [key, row]) && [...LEFT, DESTROYED].includes(row.state) && !(report && row.report && same(report, row.report)));
     if (another) throw new Refused(OTHER_INVITATION);
   }
   var answeredIn = (place) => inStore((rows) => counted(rows, place));
@@ -4678,6 +4678,7 @@
 
   // src/page/page.js
   var SECONDS_BETWEEN_LOOKS = 3;
+  var SECONDS_BETWEEN_TIDYINGS = 60;
   var $ = (id) => document.getElementById(id);
   function tell(words, kind = "note") {
     $("status").textContent = words;
@@ -4751,9 +4752,9 @@
   async function tidy(poll) {
     const seconds = Date.now() / 1e3;
     const live = firstLive(poll.task, seconds);
-    if (poll.live === live) return;
+    if (poll.live === live && Math.abs(seconds - poll.tidied) < SECONDS_BETWEEN_TIDYINGS) return;
     await settle({ ...poll, seconds });
-    poll.live = live;
+    Object.assign(poll, { live, tidied: seconds });
   }
   var secrets = () => ({ pass: $("pass").value.trim(), invitation: $("invitation").value.trim() });
   async function askWhoAnswers(task, place) {
