@@ -13,7 +13,13 @@ from typing import Any
 
 from smoothdp.errors import InvalidData
 from smoothdp.services.store.migrations import Schema
-from smoothdp.services.store.storage import Row, SqliteStorage, StorageFull, Transaction
+from smoothdp.services.store.storage import (
+    Row,
+    SqliteStorage,
+    StorageFull,
+    StorageLost,
+    Transaction,
+)
 
 _open = weakref.WeakSet["ClientStorage"]()
 _inherited = threading.Event()
@@ -110,6 +116,12 @@ def in_words(path: Path) -> Iterator[None]:
     except UnicodeDecodeError as error:
         # SQLite's words have a piece of the damaged page in them.
         raise damaged(path) from error
+    except StorageLost as error:
+        raise InvalidData(
+            expected=f"the state of this user's clients in {path}, and its log beside it",
+            got="one of them moved or removed since this program opened it",
+            remedy="Put it back if it was moved, and try again: nothing was sent since",
+        ) from error
     except (StorageFull, sqlite3.Error) as error:
         raise _unusable(path, f"{error}") from error
 

@@ -312,7 +312,7 @@ def require_unused(key_file: Path, scopes: Sequence[bytes]) -> None:
             expected=f"the database whose rows are sealed with the keys in {key_file}",
             got="an empty one",
             remedy="Check its address and schema. Where that database is lost, so are its windows: "
-            "delete the file of keys, and the party begins anew",
+            "overwrite the file of keys (shred -u), and the party begins anew",
         )
 
 

@@ -379,6 +379,6 @@ def _close(opened: Sequence[sqlite3.Connection], path: Path, file: _File, log: l
         overwritten = _forget(writing, path, file, log) and is_cut(path)
     # The last one to close brings the log into the file and removes it, which a reader cannot. Of
     # one that has no name any more nothing else would be left.
-    at_last = overwritten or log_files(path) != log
+    at_last = overwritten or (log and log_files(path) != log)
     for connection in [*readers, writing] if at_last else [writing, *readers]:
         connection.close()
