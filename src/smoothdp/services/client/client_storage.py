@@ -120,7 +120,7 @@ def in_words(path: Path) -> Iterator[None]:
         raise InvalidData(
             expected=f"the state of this user's clients in {path}, and its log beside it",
             got="one of them moved or removed since this program opened it",
-            remedy="Put it back if it was moved, and try again: nothing was sent since",
+            remedy="Put it back if it was moved, and try again",
         ) from error
     except (StorageFull, sqlite3.Error) as error:
         raise _unusable(path, f"{error}") from error
