@@ -6,7 +6,9 @@ import { TokenRefused } from "../formats/blind.js";
 import { checkCard, openCard } from "../formats/card.js";
 import { joinedMarks } from "../formats/marks.js";
 import { encodeReport, sealReport, sealSlots, SLOT_BYTES, slotsOfReport } from "../formats/report.js";
-import { firstLive, firstNear, isNear, isSignedTask, paidWindows } from "../formats/task.js";
+import {
+  CLOCK_SECONDS, firstLive, firstNear, isNear, isSignedTask, paidWindows,
+} from "../formats/task.js";
 import { finalizeAll, tokenRequest } from "../formats/tokens.js";
 import * as outcomes from "./outcomes.js";
 import { randomize } from "./randomize.js";
@@ -38,8 +40,9 @@ export async function takePart({ task, place, datum, signed, seconds, adopt = fa
     ? { state: outcomes.DRAWN, slots: concat(...slots), seed: randomBytes(SEED_BYTES) }
     : { state: outcomes.FINAL, report: encodeReport(card.digest, slots, []) };
   // Whichever poll is loaded then replaces it by its marks: what that takes of the task is kept.
-  const ends = (window + 1) * task.window_seconds + task.grace_seconds;
-  const kept = { cardDigest: card.digest, ends, isSigned: isSignedTask(task), ...row };
+  const over = (window + 1) * task.window_seconds, ends = over + task.grace_seconds;
+  const drawnEnds = Math.min(ends, over + CLOCK_SECONDS);
+  const kept = { cardDigest: card.digest, ends, drawnEnds, isSigned: isSignedTask(task), ...row };
   const fresh = { row: kept, signed };
   return outcomes.keep(place, fresh, { adopt, most });
 }

@@ -276,9 +276,11 @@ export const keepSent = (place) =>
 export const liveBefore = (taskId, { window, begun }, seconds) =>
   inStore(async (rows) =>
     (await entries(rows, IDBKeyRange.bound([""], ["\uffff"], false, true))).filter(
-      ([[task, at], { state, ends }]) =>
+      ([[task, at], { state, ends, drawnEnds = ends }]) =>
         [DRAWN, FINAL, SENT].includes(state) &&
-        (task === taskId ? at < (state === DRAWN ? begun : window) : ends <= seconds)));
+        (task === taskId
+          ? at < (state === DRAWN ? begun : window)
+          : (state === DRAWN ? drawnEnds : ends) <= seconds)));
 
 /**
  * Put marks in the place of a report whose window is over.

@@ -6,7 +6,7 @@ import { sha256 } from "../base/hashes.js";
 import { SUITE } from "./hybrid.js";
 
 /** How far a client's clock may be off at the boundary of a window. */
-const CLOCK_SECONDS = 300;
+export const CLOCK_SECONDS = 300;
 const FORMAT = 2;
 
 /**

@@ -3533,6 +3533,7 @@
   // src/formats/task.js
   var task_exports = {};
   __export(task_exports, {
+    CLOCK_SECONDS: () => CLOCK_SECONDS,
     firstLive: () => firstLive,
     firstNear: () => firstNear,
     isClosed: () => isClosed,
@@ -3993,7 +3994,7 @@
     }
   });
   var liveBefore = (taskId, { window, begun }, seconds) => inStore(async (rows) => (await entries(rows, IDBKeyRange.bound([""], ["￿"], false, true))).filter(
-    ([[task, at], { state, ends }]) => [DRAWN, FINAL, SENT].includes(state) && (task === taskId ? at < (state === DRAWN ? begun : window) : ends <= seconds)
+    ([[task, at], { state, ends, drawnEnds = ends }]) => [DRAWN, FINAL, SENT].includes(state) && (task === taskId ? at < (state === DRAWN ? begun : window) : (state === DRAWN ? drawnEnds : ends) <= seconds)
   ));
   async function keepMarks([taskId, window, who], marks) {
     const place = { taskId, window, who };
@@ -4190,8 +4191,9 @@
     const card = await checkCard(signed, { task, taskId, window });
     const slots = await sealSlots(randomize(task, datum), card);
     const row = isSignedTask(task) ? { state: DRAWN, slots: concat(...slots), seed: randomBytes(SEED_BYTES) } : { state: FINAL, report: encodeReport(card.digest, slots, []) };
-    const ends = (window + 1) * task.window_seconds + task.grace_seconds;
-    const kept = { cardDigest: card.digest, ends, isSigned: isSignedTask(task), ...row };
+    const over = (window + 1) * task.window_seconds, ends = over + task.grace_seconds;
+    const drawnEnds = Math.min(ends, over + CLOCK_SECONDS);
+    const kept = { cardDigest: card.digest, ends, drawnEnds, isSigned: isSignedTask(task), ...row };
     const fresh = { row: kept, signed };
     return keep(place, fresh, { adopt, most });
   }
