@@ -46,6 +46,7 @@ from smoothdp.services.operations.own_files import (
     time_condition,
 )
 from smoothdp.services.operations.tls import Trust
+from smoothdp.services.shuffler.gateway_cards import over_name
 from smoothdp.services.shuffler.shuffler_party import GATEWAY_KEYS_FILE
 from smoothdp.services.shuffler.shuffler_tables import OPEN, SHUFFLER_SCHEMA
 from smoothdp.services.store.migrations import Schema
@@ -174,7 +175,7 @@ def _keys(directory: Path) -> Condition:
     if own != named[role.name]:
         return Condition("keys", False, "the key of another task: the other parties refuse it")
     if role.name == "analyzer":
-        read_callers(directory)
+        read_callers(directory, task)
     if (damage := _damage(directory, role)) is not None:
         return Condition("keys", False, damage, Cause.DISK)
     scopes = _scopes(directory, role)
@@ -194,7 +195,7 @@ def _damage(directory: Path, role: _Role) -> str | None:
     """Return that the file of window keys is damaged, in words; a start would refuse it."""
     if role.keys is None or not (directory / role.keys).is_file():
         return None
-    verdict = str(read_rows(directory / role.keys, "PRAGMA quick_check(1)")[0][0])
+    verdict = str(read_rows(directory / role.keys, "PRAGMA integrity_check(1)")[0][0])
     return None if verdict == "ok" else f"{role.keys} is damaged: it has no copies"
 
 
@@ -206,11 +207,12 @@ def _scopes(directory: Path, role: _Role) -> set[bytes]:
     return {bytes(scope) for (scope,) in rows}
 
 
-def _has_notes(directory: Path, role: _Role) -> bool:
-    """Whether anything of a window was noted beside the window keys of a party."""
+def _notes(directory: Path, role: _Role) -> set[bytes]:
+    """Return what was noted beside the window keys of a party."""
     if role.keys is None:
-        return False
-    return bool(rows_of_file(directory / role.keys, "note", "SELECT 1 FROM note LIMIT 1"))
+        return set()
+    rows = rows_of_file(directory / role.keys, "note", "SELECT name FROM note")
+    return {bytes(name) for (name,) in rows}
 
 
 def _lost_keys(directory: Path, role: _Role, task: Task, there: set[bytes]) -> int:
@@ -251,12 +253,31 @@ def _storage(directory: Path) -> Condition:
         if (directory / f"{role.name}.keys.sqlite").is_file():
             return Condition("storage", True, _ELSEWHERE)
         path = directory / f"{role.name}.sqlite"
-        if not path.exists() and (_scopes(directory, role) or _has_notes(directory, role)):
+        is_empty = not path.exists() or (path.is_file() and not path.stat().st_size)
+        if is_empty and (_scopes(directory, role) or _notes(directory, role)):
             words = f"{path.name} was lost, or left behind: {role.keys} knows windows of it. Put it"
             remedy = "there; where it is lost, the next start begins a new one"
             return Condition("storage", False, f"{words} {remedy}", Cause.DISK)
-        return storage_file_condition(path, role.schema)
-    return postgres_condition(directory, role.name, role.schema)
+        found = storage_file_condition(path, role.schema)
+    else:
+        found = postgres_condition(directory, role.name, role.schema)
+    return _older_copy(directory, role) or found if found.good else found
+
+
+def _older_copy(directory: Path, role: _Role) -> Condition | None:
+    """Return that a window is open in a shuffler's storage which was closed since, if one is."""
+    if role.name != "shuffler":
+        return None
+    # In this order: of a service beside, a window is noted after it is closed.
+    notes, task_id = _notes(directory, role), read_task(directory).task_id
+    statement = "SELECT window FROM collecting WHERE task_id = ? AND state = ?"
+    rows = rows_of_party(directory, role.name, "collecting", statement, (task_id, OPEN))
+    over = [int(window) for (window,) in rows if over_name(task_id, int(window)) in notes]
+    if not over:
+        return None
+    words = f"an older copy, in which window {over[0]} is open: it was closed since. Put the newest"
+    words = f"{words} in its place; where it is lost, move this one away, and let its windows go"
+    return Condition("storage", False, words, Cause.DISK)
 
 
 def _ledger(directory: Path, results: Path | None) -> Condition:

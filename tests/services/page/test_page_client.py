@@ -169,7 +169,7 @@ def test_what_is_sent_is_stored_first_and_tells_nothing(world: IssuingWorld) -> 
     )
     (fetched,), (asking, drawn), (handing, final) = found["before"]
     assert (found["said"], fetched, asking, handing) == ("", True, False, False)
-    assert sorted(drawn) == sorted([*ALWAYS, "seed", "slots"])
+    assert sorted(drawn) == sorted([*ALWAYS, "drawnEnds", "seed", "slots"])
     assert (drawn["state"], len(drawn["slots"]), len(drawn["seed"])) == ("drawn", 104, 64)
     # Slots and seed are gone, the report is there; nothing names the person.
     assert sorted(final) == sorted([*ALWAYS, "report"])

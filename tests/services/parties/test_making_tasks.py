@@ -38,7 +38,7 @@ def test_each_party_makes_its_keys_and_the_task_is_made_of_public_halves(tmp_pat
     assert agreed.shuffler_sign_key == read_half(tmp_path / "shuffler").sign_key
     assert agreed.issuer is not None
     assert agreed.issuer.sign_key == read_half(tmp_path / "issuer").sign_key
-    callers = read_callers(tmp_path / "t")
+    callers = read_callers(tmp_path / "t", agreed)
     assert callers == {
         party: read_half(tmp_path / party).token_sha256
         for party in ("shuffler", "issuer", "collector")

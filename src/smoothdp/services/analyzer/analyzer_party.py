@@ -88,6 +88,7 @@ class AnalyzerParty:
                 got=f"another in {directory}",
                 remedy="Give the directory of the analyser of this task",
             )
+        callers = read_callers(directory, task)
         keys = ErasableKeys(directory / INNER_KEYS_FILE)
         opened = open_storage(directory, "analyzer", ANALYZER_SCHEMA, storage)
         require_one_task(opened, "card", task.task_id, directory=directory, scopes=keys.scopes())
@@ -100,7 +101,7 @@ class AnalyzerParty:
             clocks=clocks or ClockGuard(),
             reach=reach,
         )
-        return cls(task, analyzer, keys, read_callers(directory), directory)
+        return cls(task, analyzer, keys, callers, directory)
 
     def work(self) -> None:
         """One round: count, release, end what has lapsed, erase what has ended."""

@@ -156,8 +156,8 @@ def write_callers(directory: Path, callers: Mapping[str, str]) -> None:
     write_new(directory / CALLERS_FILE, json.dumps(dict(callers), indent=2).encode(), mode=0o644)
 
 
-def read_callers(directory: Path) -> dict[str, str]:
-    """Return role -> SHA-256 of the token of each party that calls the analyser.
+def read_callers(directory: Path, task: Task) -> dict[str, str]:
+    """Return role -> SHA-256 of the token of each party that calls the analyser of a task.
 
     Raises:
         InvalidData: no such file in the directory, or something else in it.
@@ -165,7 +165,8 @@ def read_callers(directory: Path) -> dict[str, str]:
     file = directory / CALLERS_FILE
     remedy = "Copy the callers.json that smoothdp task create made into the analyser's directory"
     document = _read_json(file, "the callers of the analyser", remedy)
-    good = {"shuffler", "collector"} <= set(document) <= set(CALLERS)
+    wanted = {"shuffler", "collector", *(["issuer"] if task.signed else [])}
+    good = wanted <= set(document) <= set(CALLERS)
     if not good or not all(_HASH.fullmatch(str(value)) for value in document.values()):
         raise InvalidData(
             expected=f"the callers of the analyser at {file}", got="something else", remedy=remedy

@@ -94,7 +94,7 @@ def storage_file_condition(path: Path, schema: Schema | str) -> Condition:
             has = number_of(connection)
             Schema.of(schema).missing(has, path.name)
             require_tables(connection, Schema.of(schema), path.name)
-            ((verdict,),) = connection.execute("PRAGMA quick_check(1)")
+            ((verdict,),) = connection.execute("PRAGMA integrity_check(1)")
     except (sqlite3.Error, UnicodeDecodeError) as error:
         cause = Cause.LOCKED if "locked" in str(error) else Cause.DISK
         # A refusal that has a piece of a damaged page in it cannot be read.

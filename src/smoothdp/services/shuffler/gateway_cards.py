@@ -26,6 +26,11 @@ def key_scope(task_id: bytes, window: int) -> bytes:
     return task_id + window.to_bytes(4, "big")
 
 
+def over_name(task_id: bytes, window: int) -> bytes:
+    """Return what is noted of a window that is over."""
+    return b"over " + key_scope(task_id, window)
+
+
 def half_bytes(task: Task) -> int:
     """Return the length of a card with the analyser's signature alone."""
     keys = 2 + SPKI_BYTES if task.signed else 0
@@ -189,7 +194,7 @@ class GatewayCards:
         self._keys.note(self._signed_name(window))
 
     def _over_name(self, window: int) -> bytes:
-        return b"over " + key_scope(self._task.task_id, window)
+        return over_name(self._task.task_id, window)
 
     def _signed_name(self, window: int) -> bytes:
         return b"card " + key_scope(self._task.task_id, window)
