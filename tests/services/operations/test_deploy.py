@@ -299,6 +299,9 @@ def test_the_container_runs_one_party_as_nobody() -> None:
     # What is installed is installed before, by the owner of the image.
     order = [name for name, _ in found]
     assert max(i for i, name in enumerate(order) if name == "RUN") < order.index("USER")
+    # Of a folder in which parties may have made their keys, what is tracked alone.
+    copied = {path for name, rest in found if name == "COPY" for path in rest.split()[:-1]}
+    assert copied == {"pyproject.toml", "README.md", "LICENSE", "src"}
     check = by_name["HEALTHCHECK"]
     command = json.loads(check[check.index("[") :])
     compile(command[2], "healthcheck", "exec")
