@@ -6,6 +6,7 @@ import contextlib
 import json
 import socket
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,9 @@ from click.testing import CliRunner
 from smoothdp.cli.main import main
 from smoothdp.cli.serving.serve import serve
 from smoothdp.services.client.submit import submit
+from smoothdp.services.formats.party_files import read_task
+from smoothdp.services.formats.result import SignedResult
+from smoothdp.services.formats.signing import SigningKey
 from smoothdp.services.issuer.issuer_party import issue_invitations
 from smoothdp.services.shuffler.shuffler_party import issue_passes
 from smoothdp.services.wire.key_files import SECRETS_FILE
@@ -203,6 +207,27 @@ def test_results_do_not_ask_again_after_a_refusal(
     served(answer, monkeypatch)
     assert "401" in failing([*RESULTS, "--wait", "20"], capsys)
     assert len(asked) == 1
+
+
+def test_a_result_that_was_fetched_is_not_replaced_by_what_an_older_copy_says(
+    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    task = read_task(place / "t/collector")
+    key = SigningKey.from_bytes(
+        bytes.fromhex(json.loads((place / "t/analyzer" / SECRETS_FILE).read_text())["sign_key"])
+    )
+    document = {"task_id": task.task_id.hex(), "window": 5, "reason": "an older copy"}
+    kept = place / "5.json"
+    kept.write_text("the result")
+    for state, words in (("RELEASED", "released before"), ("REFUSED", "refused for good")):
+        body = SignedResult.sign(document | {"state": state}, key).encode()
+        served(partial(_refused, body), monkeypatch)
+        assert words in failing([*RESULTS, "--signed", str(kept)], capsys)
+        assert (kept.read_text() == "the result") == (state == "RELEASED")
+
+
+def _refused(body: bytes, _: httpx.Request) -> httpx.Response:
+    return httpx.Response(403, content=body)
 
 
 def served(

@@ -24,6 +24,12 @@ class WindowRefused(ServiceError):
     signed: SignedResult
 
 
+_NOTHING = "Nothing of this window will be released"
+_BEFORE = (
+    "Its result, if it was out, is with those who fetched it then: this analyser has it no more"
+)
+
+
 def read_collector(directory: Path) -> tuple[Task, str]:
     """Return the task and the token of the collector whose directory it is.
 
@@ -72,12 +78,11 @@ def fetch_result(
         signed = _signed(answer.body, task, window)
         if "state" not in signed.document:
             return signed, ""
-        why = str(signed.document.get("reason"))
-        refusal = WindowRefused(
-            expected=f"{expected} of window {window}",
-            got=f"a window that was refused for good: {shown_words(why)}",
-            remedy="Nothing of this window will be released",
-        )
+        why = shown_words(str(signed.document.get("reason")))
+        got, remedy = f"a window that was refused for good: {why}", _NOTHING
+        if signed.document["state"] == "RELEASED":
+            got, remedy = f"a window that was released before: {why}", _BEFORE
+        refusal = WindowRefused(expected=f"{expected} of window {window}", got=got, remedy=remedy)
         refusal.signed = signed
         raise refusal
     if answer.status == 401:
