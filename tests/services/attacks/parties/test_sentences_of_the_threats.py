@@ -334,9 +334,9 @@ def test_what_false_users_in_the_share_can_have_refused_is_on_the_page(
 ) -> None:
     """The page: "Users in the share assumed dishonest cannot have a batch of the two sums or a
     histogram quarantined, but move it by what is printed, each; those that take tokens and send
-    nothing, or all the same slot, which are left out together, can have it refused, unless
-    (1 - 2 gamma) X and `max_batch` - 2 floor(gamma X) reach h0, and the smallest batch is there
-    without them."
+    nothing can have it refused, unless (1 - 2 gamma) X and `max_batch` - floor(gamma X) reach h0,
+    and the smallest batch is there without them. Those that send reports which share slots [...]:
+    `max_batch` less floor(gamma X) and these passes must reach h0 then".
 
     Of 10 that are served 2 are false, as assumed: the two send the same slot, each with a token of
     its own, and take two places of seven. When the window is sealed both are left out, three honest
@@ -363,7 +363,7 @@ def test_what_false_users_in_the_share_can_have_refused_is_on_the_page(
     assert said["accounts_served"] == served
     refused = not is_safe and false_ones == "send one slot"
     assert said.get("state", "RELEASED") == ("REFUSED" if refused else "RELEASED")
-    assert on_the_page("and `max_batch` - 2 floor(gamma X) reach h0")
+    assert on_the_page("`max_batch` less floor(gamma X) and these passes must reach h0 then")
 
 
 @pytest.mark.parametrize("copied", ["before the card", "while it is open"])
