@@ -193,10 +193,15 @@ def _keys(directory: Path) -> Condition:
 
 def _damage(directory: Path, role: _Role) -> str | None:
     """Return that the file of window keys is damaged, in words; a start would refuse it."""
-    if role.keys is None or not (directory / role.keys).is_file():
-        return None
-    verdict = str(read_rows(directory / role.keys, "PRAGMA integrity_check(1)")[0][0])
-    return None if verdict == "ok" else f"{role.keys} is damaged: it has no copies"
+    # The second has the keys of rows in PostgreSQL.
+    for name in (role.keys, f"{role.name}.keys.sqlite"):
+        if name is None or not (directory / name).is_file():
+            continue
+        is_sound = read_rows(directory / name, "PRAGMA integrity_check(1)") == [("ok",)]
+        # SQLite takes a file of a few bytes for an empty database.
+        if not is_sound or not rows_of_file(directory / name, "mark", "SELECT 1 FROM mark"):
+            return f"{name} is damaged: it has no copies"
+    return None
 
 
 def _scopes(directory: Path, role: _Role) -> set[bytes]:

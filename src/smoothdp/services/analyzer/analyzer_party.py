@@ -132,7 +132,7 @@ class AnalyzerParty:
             "analyzer",
             Rounds(pause=work_seconds),
             {
-                "storage": lambda: storage_condition(storage),
+                "storage": lambda: storage_condition(storage, self.keys),
                 "disk": lambda: disk_condition(directory),
                 "clock": lambda: clock_condition(self.analyzer.clocks),
                 "keys": lambda: keys_condition(len(self.analyzer.cards.lost())),

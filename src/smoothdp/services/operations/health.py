@@ -23,6 +23,7 @@ from cryptography import x509
 from smoothdp.services.operations.clock_guard import ClockGuard
 from smoothdp.services.operations.logs import Cause, cause_of, said, words_of
 from smoothdp.services.operations.tls import days_left, read_certificate
+from smoothdp.services.store.erasable_keys import ErasableKeys
 from smoothdp.services.store.storage import (
     Storage,
     StorageDamaged,
@@ -192,11 +193,16 @@ class Rounds:
         return Condition("round", True, "the last round of work was good")
 
 
-def storage_condition(storage: Storage) -> Condition:
-    """Whether the storage answers and takes something; its limit of time is that of `Health`."""
+def storage_condition(storage: Storage, keys: ErasableKeys | None = None) -> Condition:
+    """Whether the storage, and the file of window keys, answer and take something.
+
+    Its limit of time is that of `Health`.
+    """
     storage.read("SELECT 1")
     try:
         storage.require_storable()
+        if keys is not None:
+            keys.require_storable()
     except (StorageDamaged, StorageLocked, StorageLost) as error:
         # Known of it, unlike of one that does not answer: other conditions are looked at.
         return Condition("storage", False, str(error), cause_of(error))

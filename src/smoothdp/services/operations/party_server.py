@@ -96,7 +96,8 @@ class PartyServer(uvicorn.Server):
         self._listeners = list(sockets or [])
         if sockets is None:
             self._listeners = [socket.create_server((self.config.host, self.config.port))]
-        self.servers = [await self._listen(listener) for listener in self._listeners]
+        context = None if self._tls is None else self._tls()
+        self.servers = [await self._listen(listener, context) for listener in self._listeners]
         if self._admin is not None:
             self.servers.append(await self._listen_for_admin(self._admin))
         in_main = threading.current_thread() is threading.main_thread()
@@ -112,28 +113,35 @@ class PartyServer(uvicorn.Server):
         """Read certificates anew; connections that are open stay. Bad files change nothing."""
         if self._tls is None:
             return
-        try:
-            self._tls()
-        except Exception as error:  # whatever is wrong with the files, the old ones still serve
-            said(LOG, "certificates were not read again", Cause.TLS, error=error)
-            return
         # Of two signals at once each closes what the one before has opened.
         async with self._reading_again:
             kept = len(self._listeners)
             old = self.servers[:kept]
-            # Both listen on one queue for a moment: nobody who connects meanwhile is refused.
-            copies = [listener.dup() for listener in self._listeners]
-            self.servers[:kept] = [await self._listen(copy) for copy in copies]
+            copies: list[socket.socket] = []
+            try:
+                # Both listen on one queue for a moment: nobody who connects meanwhile is refused.
+                for listener in self._listeners:
+                    copies.append(listener.dup())
+                # At last: what is read is said to be what callers see from then on.
+                context = self._tls()
+            except Exception as error:  # whatever is wrong, the old ones still serve
+                for copy in copies:
+                    copy.close()
+                said(LOG, "certificates were not read again", Cause.TLS, error=error)
+                return
+            self.servers[:kept] = [await self._listen(copy, context) for copy in copies]
             self._listeners = copies
             for server in old:
                 server.close()
         LOG.warning("certificates were read again", extra={"event": "certificates were read again"})
 
-    async def _listen(self, listener: socket.socket) -> asyncio.base_events.Server:
+    async def _listen(
+        self, listener: socket.socket, context: ssl.SSLContext | None
+    ) -> asyncio.base_events.Server:
         more: dict[str, Any] = {}
-        if self._tls is not None:
+        if context is not None:
             more = {
-                "ssl": self._tls(),
+                "ssl": context,
                 "ssl_handshake_timeout": HANDSHAKE_SECONDS,
                 "ssl_shutdown_timeout": HANDSHAKE_SECONDS,
             }

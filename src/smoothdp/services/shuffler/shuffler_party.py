@@ -188,7 +188,7 @@ class ShufflerParty:
             "shuffler",
             Rounds(pause=work_seconds),
             {
-                "storage": lambda: storage_condition(storage),
+                "storage": lambda: storage_condition(storage, self.keys),
                 "disk": lambda: disk_condition(directory),
                 "clock": lambda: clock_condition(self.shuffler.clocks),
                 "cards": lambda: cards_condition(self._cards_to_come(), least=self._cards_wanted()),

@@ -65,6 +65,10 @@ class ErasableKeys:
         """Whether the file is where it was: one that was removed is read on until a restart."""
         return self._storage.is_in_place()
 
+    def require_storable(self) -> None:
+        """Raise what whoever needs a new key now would meet."""
+        self._storage.require_storable()
+
     def seal(self, scope: bytes, data: bytes) -> bytes:
         """Return data sealed with the key of a scope, which is on disk when this returns."""
         return self.seal_many(scope, [data])[0]

@@ -226,7 +226,11 @@ class PostgresStorage:
             return answers(connection, statement, list(rows), self._keys)
 
     def require_storable(self) -> None:
-        """Raise StorageUnreachable unless the server answers, and takes changes."""
+        """Raise StorageUnreachable unless the server answers, and takes changes.
+
+        And what `SqliteStorage` raises of the file of keys.
+        """
+        self._keys.require_storable()
         try:
             self._require_changeable()
         except StorageUnreachable:

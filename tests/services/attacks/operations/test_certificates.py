@@ -173,7 +173,7 @@ def test_two_signals_at_once_leave_no_listener_that_nobody_knows(
         server = PartyServer(config_of(Starlette(), "127.0.0.1", 0), tls=served.context)
         server.config.load()
         server.lifespan = server.config.lifespan_class(server.config)
-        server.servers = [await server._listen(listener)]
+        server.servers = [await server._listen(listener, server._tls() if server._tls else None)]
         server._listeners = [listener]
         await asyncio.gather(server.read_again(), server.read_again())
         for known in server.servers:
