@@ -181,7 +181,8 @@ def test_the_evidence_of_a_refused_window_comes_to_those_who_look_up(
     answers = httpx.MockTransport(lambda _: httpx.Response(status, content=body))
     monkeypatch.setattr("smoothdp.services.read_collector", lambda _: (world.task, "token"))
     monkeypatch.setattr(
-        "smoothdp.services.connect", lambda url: httpx.Client(base_url=url, transport=answers)
+        "smoothdp.services.connect",
+        lambda url, **_: httpx.Client(base_url=url, transport=answers),
     )
     asked = [str(WINDOW), "--collector", str(tmp_path), "--analyzer", "https://x", "--signed"]
     outcome = CliRunner().invoke(results, [*asked, str(tmp_path / "signed.json")])
