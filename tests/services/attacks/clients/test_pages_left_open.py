@@ -295,7 +295,7 @@ for child in running:
 """
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_programs_that_are_killed_beside_each_other_lose_no_row_and_leave_no_seed(
     tmp_path: Path,
 ) -> None:
