@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import copy
+import gc
 import math
 import pickle
 import random
+import sqlite3
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -14,6 +17,8 @@ from typing import Any
 import pytest
 
 import smoothdp as sd
+from smoothdp.ledger import connections
+from smoothdp.ledger.connections import connect
 
 
 def test_no_charge_above_the_budget_through_two_handles(tmp_path: Path) -> None:
@@ -163,3 +168,55 @@ def test_entries_hold_nothing_of_the_data(tmp_path: Path) -> None:
         two.claim,
         two.costs,
     )
+
+
+@pytest.mark.parametrize("end", ["-wal", "-shm"])
+def test_a_ledger_whose_log_was_removed_takes_no_charge(tmp_path: Path, end: str) -> None:
+    """SQLite would go on in a file without a name: the charge is gone with the program.
+
+    What was charged before is there once the ledger is opened anew.
+    """
+    path = tmp_path / "ledger.db"
+    ledger = sd.Ledger(path, budget=sd.PureDP(1))
+    ledger.charge(sd.PureDP("0.5"))
+    path.with_name(path.name + end).unlink()
+    for _ in range(2):
+        with pytest.raises(sd.errors.LedgerError, match="removed while the ledger was in use"):
+            ledger.charge(sd.PureDP("0.25"))
+    # Beside the open log of this thread none is made for another one.
+    with ThreadPoolExecutor(1) as other, pytest.raises(sd.errors.LedgerError):
+        other.submit(ledger.entries).result()
+    del ledger
+    gc.collect()
+    assert sd.Ledger(path).spent() == sd.PureDP("0.5")
+
+
+def test_a_ledger_that_could_not_be_opened_once_is_opened_the_next_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also while the error is kept, as a service does of its last round, and with it all that the
+    attempt had in hand: every call ended in an AttributeError from then on.
+    """
+    ledger = sd.Ledger(tmp_path / "ledger.db", budget=sd.PureDP(1))
+    kept = []
+
+    def failing(*where: Any) -> Any:
+        connection = connect(*where)
+        # Reading fails, and what is set before does not.
+        connection.set_authorizer(
+            lambda action, *_: (
+                sqlite3.SQLITE_DENY if action == sqlite3.SQLITE_READ else sqlite3.SQLITE_OK
+            )
+        )
+        return connection
+
+    with monkeypatch.context() as patch:
+        patch.setattr(connections, "connect", failing)
+        ledger._store._connections.drop()
+        try:
+            ledger.entries()
+        except sd.errors.LedgerError as error:
+            kept.append(error)
+    assert len(kept) == 1
+    ledger.charge(sd.PureDP("0.5"))
+    assert len(ledger.entries()) == 1

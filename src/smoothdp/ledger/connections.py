@@ -61,12 +61,16 @@ class Kept:
     def __init__(self, path: Path, timeout: float) -> None:
         self.process, self.path = os.getpid(), path
         self.connection = connect(path, "rw", timeout)
+        try:
+            # From the first reading on the log and its index are there, until the last one closes.
+            self.connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        except BaseException:
+            self.connection.close()
+            raise
+        self.file, self._beside = file_at(path), _beside(path)
         # Not by __del__: in a cycle of garbage the connection may be finalised before this.
         self._closing = weakref.finalize(self, _close, self.connection, self.process)
         _KEPT.add(self)
-        # From the first reading on the log and its index are there, until the last one closes.
-        self.connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        self.file, self._beside = file_at(path), _beside(path)
 
     def require_log(self) -> None:
         """Raise LedgerError where the log, or its index, was removed: SQLite would go on in it."""

@@ -131,7 +131,7 @@ def results(
                 if result is not None:
                     break
             except services.WindowRefused as error:
-                # That a result was out before is none: the file may hold that result.
+                # Of one that was released before it has no evidence, and FILE may hold the result.
                 if error.signed.document["state"] != "RELEASED":
                     _write(signed, error.signed.encode())
                 raise
