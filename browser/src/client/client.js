@@ -36,13 +36,13 @@ export async function takePart({ task, place, datum, signed, seconds, adopt = fa
   if (!isNear(task, window, seconds)) throw new Error(CLOCK);
   const card = await checkCard(signed, { task, taskId, window });
   const slots = await sealSlots(randomize(task, datum), card);
-  const row = isSignedTask(task)
-    ? { state: outcomes.DRAWN, slots: concat(...slots), seed: randomBytes(SEED_BYTES) }
-    : { state: outcomes.FINAL, report: encodeReport(card.digest, slots, []) };
   // Whichever poll is loaded then replaces it by its marks: what that takes of the task is kept.
   const over = (window + 1) * task.window_seconds, ends = over + task.grace_seconds;
   const drawnEnds = Math.min(ends, over + CLOCK_SECONDS);
-  const kept = { cardDigest: card.digest, ends, drawnEnds, isSigned: isSignedTask(task), ...row };
+  const row = isSignedTask(task)
+    ? { state: outcomes.DRAWN, slots: concat(...slots), seed: randomBytes(SEED_BYTES), drawnEnds }
+    : { state: outcomes.FINAL, report: encodeReport(card.digest, slots, []) };
+  const kept = { cardDigest: card.digest, ends, isSigned: isSignedTask(task), ...row };
   const fresh = { row: kept, signed };
   return outcomes.keep(place, fresh, { adopt, most });
 }

@@ -4190,10 +4190,10 @@
     if (!isNear(task, window, seconds)) throw new Error(CLOCK);
     const card = await checkCard(signed, { task, taskId, window });
     const slots = await sealSlots(randomize(task, datum), card);
-    const row = isSignedTask(task) ? { state: DRAWN, slots: concat(...slots), seed: randomBytes(SEED_BYTES) } : { state: FINAL, report: encodeReport(card.digest, slots, []) };
     const over = (window + 1) * task.window_seconds, ends = over + task.grace_seconds;
     const drawnEnds = Math.min(ends, over + CLOCK_SECONDS);
-    const kept = { cardDigest: card.digest, ends, drawnEnds, isSigned: isSignedTask(task), ...row };
+    const row = isSignedTask(task) ? { state: DRAWN, slots: concat(...slots), seed: randomBytes(SEED_BYTES), drawnEnds } : { state: FINAL, report: encodeReport(card.digest, slots, []) };
+    const kept = { cardDigest: card.digest, ends, isSigned: isSignedTask(task), ...row };
     const fresh = { row: kept, signed };
     return keep(place, fresh, { adopt, most });
   }
