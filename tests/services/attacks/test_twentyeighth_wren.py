@@ -7,19 +7,24 @@ protocols too few signs (who sends what an honest user may is not seen)".
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
+import pytest
 from scipy.stats import binom
 
 from smoothdp.exact.random.entropy import SeededRandom
 from smoothdp.services.analyzer.release_rule import rule
-from smoothdp.services.formats.design.values import INVALID
+from smoothdp.services.formats.design.values import DUMMY, INVALID
+from smoothdp.services.formats.report import Report
 from smoothdp.services.formats.slots import seal_slots
+from smoothdp.services.shuffler.ingest import Taken
 from tests.services.storages import ONLY_SQLITE
 from tests.services.worlds.party_world import PartyWorld
-from tests.services.worlds.small_tasks import small_task
+from tests.services.worlds.small_tasks import OPEN_TASK, small_task
 
 
 def test_users_who_send_one_bin_alone_are_shown_by_the_noise_that_other_bins_lack(
@@ -80,3 +85,83 @@ def test_slots_that_mean_nothing_hide_as_many_users_who_send_too_much() -> None:
     shown = users - task.collect(users).honest_despite(foreign)
     assert (assumed, shown > 400) == (200, True)
     assert rule(task, users=users, served=users, tally=tally).state == "QUARANTINED"
+
+
+def _garbage(world: PartyWorld) -> Report:
+    """Return what anybody makes of a card: slots without one good token, no account needed."""
+    slots = tuple(sorted(seal_slots([1] * world.task.slots, world.card())))
+    return Report(world.card().digest, slots, tuple(bytes(256) for _ in slots))
+
+
+@ONLY_SQLITE
+def test_whoever_was_shown_a_pass_sees_whether_its_owner_has_sent(tmp_path: Path) -> None:
+    """Passes; the page's list of what an issuer may see by has no word of it. An issuer that was
+    shown a pass (two files exchanged, the issuer's address given as the shuffler's) asks with it.
+    """
+    world = PartyWorld(tmp_path, small_task())
+    world.open_window()
+    owners, others = world.new_pass(), world.new_pass()
+    assert world.send(world.report(1), owners) is Taken.ACCEPTED
+    world.restart()
+    assert world.send(_garbage(world), owners) is Taken.OTHER_REPORT
+    assert world.send(_garbage(world), others) is Taken.UNSIGNED
+    # Nothing of it is seen by the owner, whose report is answered as before.
+    world.close()
+
+
+@ONLY_SQLITE
+def test_whoever_was_shown_a_pass_keeps_its_owner_out_without_an_account(tmp_path: Path) -> None:
+    """Passes: five reports without a token, and the owner's good one is not looked at any more."""
+    world = PartyWorld(tmp_path, small_task())
+    world.open_window()
+    owners = world.new_pass()
+    for _ in range(5):
+        assert world.send(_garbage(world), owners) is Taken.UNSIGNED
+    assert world.send(world.report(1), owners) is Taken.TOO_MANY_UNSIGNED
+    world.close()
+
+
+@ONLY_SQLITE
+@pytest.mark.parametrize(
+    ("protocol", "silent", "options"),
+    [("paired_count", 500, {}), ("paired_histogram", 800, {"size": 10})],
+)
+def test_users_of_paired_protocols_who_send_nothing_are_shown_by_the_signs_that_are_missing(
+    protocol: str, silent: int, options: dict[str, Any]
+) -> None:
+    """1,000 users at the promise of the page, 100 assumed false; 500, or 800, send dummies alone.
+
+    How many signs an honest user sends does not depend on what it holds: more than two, or six, on
+    average. The rule counts one for each, so that noise of one hides that others send nothing.
+    """
+    task = small_task(protocol, min_batch=1000, epsilon="1", delta="1e-6", **options)
+    rng = SeededRandom(1)
+    people = [task.values(person % 2, rng=rng) for person in range(1000)]
+    signs = [sum(value != DUMMY for value in values) for values in people]
+    tally = Counter({DUMMY: silent * task.slots})
+    for values in people[silent:]:
+        tally.update(values)
+    sent = sum(n for value, n in tally.items() if value != DUMMY)
+    # A sum of n numbers >= 0 is at most s with probability exp(-(mean - s)^2 / 2 n E X^2).
+    honest, square = 900, sum(x * x for x in signs) / 1000
+    short = honest * sum(signs) / 1000 - sent
+    assert short > 0
+    assert math.exp(-(short**2) / (2 * honest * square)) < 1e-12
+    assert task.honest(1000, accounts=1000) == honest
+    ruling = rule(task, users=1000, served=1000, tally=tally)
+    assert ruling.state == "QUARANTINED"
+
+
+def test_a_paired_count_half_of_whose_users_send_nothing_is_released_as_if_nine_in_ten_followed(
+    tmp_path: Path,
+) -> None:
+    """The same with real parties, of 300 people: 150 envelopes of dummies alone."""
+    task = small_task("paired_count", min_batch=300, epsilon="1", delta="1e-6", **OPEN_TASK)
+    world = PartyWorld(tmp_path, task)
+    card = world.open_window()
+    world.send_many(150)
+    for _ in range(150):
+        world.send(world.sign(seal_slots([DUMMY] * world.task.slots, card)))
+    document = world.finish()
+    world.close()
+    assert document["state"] == "QUARANTINED", document["sentence"]
