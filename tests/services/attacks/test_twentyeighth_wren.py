@@ -22,7 +22,9 @@ from smoothdp.services.formats.design.values import DUMMY, INVALID
 from smoothdp.services.formats.report import Report
 from smoothdp.services.formats.slots import seal_slots
 from smoothdp.services.shuffler.ingest import Taken
+from smoothdp.services.wire.calls import ServiceError
 from tests.services.storages import ONLY_SQLITE
+from tests.services.worlds.issuing_world import HOUR, WINDOW, IssuingWorld, Recorder, send
 from tests.services.worlds.party_world import PartyWorld
 from tests.services.worlds.small_tasks import OPEN_TASK, small_task
 
@@ -165,3 +167,17 @@ def test_a_paired_count_half_of_whose_users_send_nothing_is_released_as_if_nine_
     document = world.finish()
     world.close()
     assert document["state"] == "QUARANTINED", document["sentence"]
+
+
+@ONLY_SQLITE
+def test_who_was_kept_out_so_has_spent_a_window_of_the_budget(tmp_path: Path) -> None:
+    """Passes: 429 is no reason to give the place back, though nothing was ever sent to anybody."""
+    world = IssuingWorld(tmp_path, windows=1)
+    world.open_window()
+    shuffler, client = Recorder(world, [429]), world.client()
+    with pytest.raises(ServiceError, match="were not good"):
+        send(world, client, shuffler, invitation=world.invitation())
+    world.go_to((WINDOW + 2) * HOUR + 5.0)
+    client.settle()
+    assert client.spent() == [WINDOW]
+    world.close()
