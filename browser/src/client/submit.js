@@ -35,16 +35,17 @@ export const EXCHANGED =
 export const EXCHANGED_LATE =
   ". If this was your invitation, the first service has seen it now: ask who runs the analyser for " +
   "another one";
+const STOLEN = "If they were not yours, somebody else has your pass: ask for another one. ";
 export const SHUFFLER = {
   401: "Ask who runs the shuffler for a pass of this task",
   403: "The shuffler does not take the tokens: tell who runs the analyser and the shuffler",
   404: "This shuffler has another card for the window, or serves another task",
   409:
     "Another report came with this pass in this window, or this report with another pass. " +
-    `Give the pass of before, or: ${NEXT}`,
+    `${STOLEN}Give the pass of before, or: ${NEXT}`,
   410: `The window is over. ${NEXT}`,
   425: CLOCK,
-  429: `Too many reports of this pass were not good. ${NEXT}`,
+  429: `Too many reports of this pass were not good. ${STOLEN}${NEXT}`,
 };
 
 export const WAITING =

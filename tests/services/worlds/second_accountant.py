@@ -17,6 +17,7 @@ import numpy as np
 
 from smoothdp import shuffle
 from smoothdp.errors import PrivacyWarning
+from tests.services.worlds.signs_of_the_page import honest_by_signs, noise_of_a_user
 
 NOTHING, DUMMY = -1, 0xFFFFFFFF
 FAILS = "0.05"
@@ -113,7 +114,10 @@ class SecondAccountant:
         false = -(-tally[NOTHING] // self.m)
         messages = tally.total() - tally[NOTHING] - tally[DUMMY]
         if "paired" in self.name:
-            return max(false, users - messages)
+            rate, (chance, largest, design) = float(self.noise), map(float, self.parameters)
+            law = noise_of_a_user(self.size, int(design), rate, chance, int(largest), self.m - 1)
+            honest = honest_by_signs(law, users, messages, tally[NOTHING])
+            return max(false, *(users - most for most in honest))
         if "histogram" not in self.name:
             return false
         d, log = self.size, math.log(1e12)
@@ -127,7 +131,7 @@ class SecondAccountant:
 
         def few(honest: int) -> bool:
             most = min(honest * (1 + d), honest * (1 + d * p) + reach(honest))
-            return messages <= most + (users - honest) * self.m
+            return messages + tally[NOTHING] <= most + (users - honest) * self.m
 
         return max(false, users - most_of(enough, users), users - most_of(few, users))
 

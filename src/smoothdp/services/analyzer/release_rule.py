@@ -13,10 +13,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from smoothdp.services.analyzer.analyzer_tables import QUARANTINED, REFUSED
-from smoothdp.services.formats.design.protocols import PAIRED
 from smoothdp.services.formats.design.values import INVALID
 from smoothdp.services.formats.task import Task
-from smoothdp.shuffle import Histogram, LowCommunicationHistogram
+from smoothdp.shuffle import Histogram, LowCommunicationHistogram, PairedCount, PairedHistogram
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,16 +85,17 @@ def rule(task: Task, *, users: int, served: int | None, tally: Mapping[int, int]
 def _shown(task: Task, users: int, tally: Mapping[int, int]) -> Iterator[tuple[int, str]]:
     """Yield how many users cannot have followed the protocol by what is in the slots, and why.
 
-    How many messages honest users send does not depend on their data, so neither does this. In
-    the two histograms it is wrong with probability below 1e-12.
+    How many messages honest users send does not depend on their data, so neither does this. But
+    for the first it is wrong with probability below 1e-12. Slots that mean nothing take the place
+    of messages: no honest user sends them.
     """
     invalid = tally.get(INVALID, 0)
     yield -(-invalid // task.slots), "sent slots that mean nothing"
     sent = sum(n for value, n in tally.items() if 0 <= value < task.design.n_values)
-    if task.protocol in PAIRED:
-        yield users - sent, "sent no sign of their own"
-        return
     protocol = task.collect(users)
-    if isinstance(protocol, Histogram | LowCommunicationHistogram):
+    if isinstance(protocol, PairedCount | PairedHistogram):
+        yield users - protocol.honest_by_few_signs(sent), "sent too few signs"
+        yield users - protocol.honest_by_many_signs(sent + invalid), "sent too many signs"
+    elif isinstance(protocol, Histogram | LowCommunicationHistogram):
         yield users - protocol.honest_at_most(sent), "sent too little noise"
-        yield users - protocol.honest_despite(sent), "sent too many messages"
+        yield users - protocol.honest_despite(sent + invalid), "sent too many messages"

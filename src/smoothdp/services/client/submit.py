@@ -53,17 +53,18 @@ _ASTRAY = (
     ". If it is one of the shuffler's, it has seen your invitation now: ask who runs the analyser "
     "for another one"
 )
+_STOLEN = "If they were not yours, somebody else has your pass: ask for another one. "
 _SHUFFLER = {
     401: "Ask who runs the shuffler for a pass of this task",
     403: "The shuffler does not take the tokens: tell who runs the analyser and the shuffler",
     404: "This shuffler has another card for the window, or serves another task",
     409: (
         "Another report came with this pass in this window, or this report with another pass. "
-        f"Give the pass of before, or: {_NEXT}"
+        f"{_STOLEN}Give the pass of before, or: {_NEXT}"
     ),
     410: f"The window is over. {_NEXT}",
     425: _CLOCK,
-    429: f"Too many reports of this pass were not good. {_NEXT}",
+    429: f"Too many reports of this pass were not good. {_STOLEN}{_NEXT}",
 }
 _NOTHING_MORE = "Nothing more is sent for this window"
 _OVER_HERE = {

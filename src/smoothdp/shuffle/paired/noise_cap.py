@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,6 +20,38 @@ from smoothdp.shuffle.paired.geometric_shares import rational_up, share_law, sur
 from smoothdp.types import FloatArray
 
 _DEPTH = 300.0
+
+
+class NoiseLaw(NamedTuple):
+    """P(k noise messages of a user) for k = 0, 1, ..., without a cap.
+
+    Attributes:
+        masses: as floats. error: each is within a factor 1 +- error of the truth.
+        outside: an upper bound of all mass that is left out.
+    """
+
+    masses: FloatArray
+    error: float
+    outside: float
+
+
+@lru_cache(maxsize=64)
+def noise_law(
+    n_cells: int, n_design: int, rate: Fraction, probability: Fraction, largest: int
+) -> NoiseLaw:
+    """Return the law of how many messages the noise of one user has.
+
+    >>> law = noise_law(1, 90_000, Fraction(9, 20), Fraction(1, 1000), 1)
+    >>> bool(abs(law.masses.sum() - 1) < 1e-9)
+    True
+    """
+    signs = share_law(Fraction(2 * n_cells, n_design), rate, depth=_DEPTH)
+    pairs = clump_law(n_cells, probability, largest, depth=_DEPTH)
+    doubled = np.zeros(2 * pairs.masses.size - 1)
+    doubled[::2] = pairs.masses
+    masses = np.convolve(signs.masses, doubled)
+    error = signs.error + pairs.error + (signs.masses.size + 2) * UNIT_ROUNDOFF
+    return NoiseLaw(masses, error, signs.outside + pairs.outside)
 
 
 @lru_cache(maxsize=64)
@@ -31,13 +64,8 @@ def noise_tails(
     >>> bool(tails[2] < tails[1] < tails[0])
     True
     """
-    signs = share_law(Fraction(2 * n_cells, n_design), rate, depth=_DEPTH)
-    pairs = clump_law(n_cells, probability, largest, depth=_DEPTH)
-    doubled = np.zeros(2 * pairs.masses.size - 1)
-    doubled[::2] = pairs.masses
-    masses = np.convolve(signs.masses, doubled)
-    error = signs.error + pairs.error + (signs.masses.size + 2) * UNIT_ROUNDOFF
-    return survival(masses, signs.outside + pairs.outside, error)
+    law = noise_law(n_cells, n_design, rate, probability, largest)
+    return survival(law.masses, law.outside, law.error)
 
 
 def least_slots(tails: FloatArray, n_design: int, overflow: Fraction) -> int:

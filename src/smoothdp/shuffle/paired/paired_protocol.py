@@ -33,7 +33,8 @@ from smoothdp.shuffle.paired.accuracy import LeftNoise
 from smoothdp.shuffle.paired.clump_law import mean_pairs
 from smoothdp.shuffle.paired.design import read_clump
 from smoothdp.shuffle.paired.geometric_shares import mean_of_share
-from smoothdp.shuffle.paired.noise_cap import noise_tails, overflow_of
+from smoothdp.shuffle.paired.honest_signs import HonestSigns, honest_signs
+from smoothdp.shuffle.paired.noise_cap import noise_law, noise_tails, overflow_of
 from smoothdp.shuffle.paired.noise_draws import Noise, drawn_noise
 from smoothdp.shuffle.protocol import ShuffleProtocol, read_users
 from smoothdp.shuffle.users.honest_share import honest_condition, least_honest, read_honest_share
@@ -146,15 +147,24 @@ class PairedProtocol(ShuffleProtocol[int, Estimate], Generic[Estimate]):
 
     # ---- envelopes --------------------------------------------------------------------
 
-    @cached_property
-    def _tails(self) -> FloatArray:
-        return noise_tails(
+    @property
+    def _noise(self) -> tuple[int, int, Fraction, Fraction, int]:
+        """What the law of the noise of one user takes."""
+        return (
             self.n_cells,
             self.n_honest_design,
             self.noise_rate,
             self.clump_probability,
             self.largest_clump,
         )
+
+    @cached_property
+    def _tails(self) -> FloatArray:
+        return noise_tails(*self._noise)
+
+    @cached_property
+    def _signs(self) -> HonestSigns:
+        return honest_signs(noise_law(*self._noise), self.slots_per_user)
 
     def _overflow(self, slots: int) -> Fraction:
         return overflow_of(self._tails, self.n_honest_design, slots)
@@ -263,6 +273,22 @@ class PairedProtocol(ShuffleProtocol[int, Estimate], Generic[Estimate]):
     def honest_at_most(self, n_messages: int) -> int:
         """Return how many users can be honest at most: K slots each."""
         return min(self.n_users, n_messages // self.slots_per_user)
+
+    def honest_by_few_signs(self, n_signs: int) -> int:
+        """Return how many users can be honest at most if no more signs than these are there.
+
+        Of all envelopes together, dummies and what means nothing left out. Wrong with probability
+        below 1e-12. The number does not depend on anybody's datum (proofs/paired-counts#10).
+        """
+        return self._signs.most_by_few(n_signs, self.n_users)
+
+    def honest_by_many_signs(self, n_signs: int) -> int:
+        """Return how many users can be honest at most if so many signs are there.
+
+        What means nothing may be counted with them: no honest user sends it. Wrong with
+        probability below 1e-12. The number does not depend on anybody's datum.
+        """
+        return self._signs.most_by_many(n_signs, self.n_users)
 
     def _silence(self, n_silent: int) -> str:
         who = "One who sends nothing is" if n_silent == 1 else f"{n_silent} who send nothing are"

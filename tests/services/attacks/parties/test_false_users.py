@@ -38,8 +38,10 @@ def sent(task: Task, honest: int, false: Mapping[int, int], seed: int = 1) -> Co
         ("histogram", DUMMY, 60, "sent too little noise"),
         ("low_communication_histogram", DUMMY, 59, "sent too little noise"),
         ("low_communication_histogram", 0, 40, "sent too many messages"),
-        ("paired_count", DUMMY, 60, "sent no sign of their own"),
-        ("paired_histogram", DUMMY, 60, "sent no sign of their own"),
+        ("paired_count", DUMMY, 60, "sent too few signs"),
+        ("paired_histogram", DUMMY, 60, "sent too few signs"),
+        ("paired_count", 0, 40, "sent too many signs"),
+        ("paired_histogram", 0, 40, "sent too many signs"),
     ],
 )
 def test_more_false_users_than_assumed_quarantine_what_shows_them(
@@ -94,7 +96,8 @@ def falsely(task: Task, users: int, messages: int, means_nothing: int) -> int:
     h = np.arange(users + 1)
     reach = log / 3 + np.sqrt(log**2 / 9 + 2 * log * h * d * p * (1 - p))
     enough = h[h + h * d * p - reach <= messages]
-    few = h[messages <= np.minimum(h * (1 + d), h + h * d * p + reach) + (users - h) * task.slots]
+    most = np.minimum(h * (1 + d), h + h * d * p + reach) + (users - h) * task.slots
+    few = h[messages + means_nothing <= most]
     return max(-(-means_nothing // task.slots), users - int(max(enough)), users - int(max(few)))
 
 

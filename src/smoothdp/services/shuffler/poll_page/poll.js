@@ -4354,14 +4354,15 @@
   };
   var EXCHANGED = ". If what you typed there was a pass, the second service's side has it now: do not use it, and ask who runs the shuffler for another one";
   var EXCHANGED_LATE = ". If this was your invitation, the first service has seen it now: ask who runs the analyser for another one";
+  var STOLEN = "If they were not yours, somebody else has your pass: ask for another one. ";
   var SHUFFLER = {
     401: "Ask who runs the shuffler for a pass of this task",
     403: "The shuffler does not take the tokens: tell who runs the analyser and the shuffler",
     404: "This shuffler has another card for the window, or serves another task",
-    409: `Another report came with this pass in this window, or this report with another pass. Give the pass of before, or: ${NEXT}`,
+    409: `Another report came with this pass in this window, or this report with another pass. ${STOLEN}Give the pass of before, or: ${NEXT}`,
     410: `The window is over. ${NEXT}`,
     425: CLOCK2,
-    429: `Too many reports of this pass were not good. ${NEXT}`
+    429: `Too many reports of this pass were not good. ${STOLEN}${NEXT}`
   };
   var WAITING = "An answer was randomised here with another link, and is not known to have arrived: it is sent again, whatever you choose now.";
   var NOT_KEPT = "An answer was given here before, for a time that this device took to be over: it is not kept any more, and is not made anew. ";
