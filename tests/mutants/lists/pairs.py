@@ -9,6 +9,7 @@ _PAIRS = (
     "tests/theorems/test_paired_counts_proof.py",
     "tests/references/test_paired_counts.py",
 )
+_SIGNS = ("tests/oracles/test_honest_signs.py",)
 _COUNTS = ("tests/oracles/test_paired_counts.py", "tests/oracles/test_paired_histograms.py")
 
 MUTANTS = (
@@ -137,5 +138,26 @@ MUTANTS = (
         "lost = -800.0\n",
         "a cap that costs no delta",
         _COUNTS,
+    ),
+    Mutant(
+        "shuffle/paired/honest_signs.py",
+        "powers = np.exp(np.outer(slopes, counts))",
+        "powers = np.exp(np.outer(slopes, counts - 0.2))",
+        "honest users who send a fifth of a sign less",
+        _SIGNS,
+    ),
+    Mutant(
+        "shuffle/paired/honest_signs.py",
+        "masses = law.masses[:slots]",
+        "masses = law.masses[: slots // 2]",
+        "envelopes of half the slots",
+        _SIGNS,
+    ),
+    Mutant(
+        "shuffle/paired/honest_signs.py",
+        "_LOG_ALARM = math.log(1e12)",
+        "_LOG_ALARM = math.log(1e9)",
+        "an alarm a thousand times as often",
+        _SIGNS,
     ),
 )

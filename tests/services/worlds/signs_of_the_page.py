@@ -28,7 +28,8 @@ def noise_of_a_user(
     law = signs
     for _ in range(cells):
         law = np.convolve(law, clump)[: most + 1]
-    return law / law.sum()
+    given: FloatArray = law / law.sum()
+    return given
 
 
 def honest_by_signs(law: FloatArray, users: int, signs: int, nothing: int) -> tuple[int, int]:

@@ -15,6 +15,7 @@ from smoothdp.services.analyzer.release_rule import rule
 from smoothdp.services.formats.design.values import DUMMY, INVALID
 from smoothdp.services.formats.slots import seal_slots
 from smoothdp.services.formats.task import Task
+from smoothdp.shuffle import PairedCount, PairedHistogram
 from tests.services.storages import ONLY_SQLITE
 from tests.services.worlds.page_of_threats import on_the_page
 from tests.services.worlds.party_world import PartyWorld
@@ -72,24 +73,23 @@ def test_a_paired_count_most_of_whose_users_send_nothing_is_quarantined(tmp_path
 
 @ONLY_SQLITE
 @pytest.mark.parametrize(
-    ("protocol", "options"), [("paired_count", {}), ("paired_histogram", {"size": 4})]
+    ("name", "options"), [("paired_count", {}), ("paired_histogram", {"size": 4})]
 )
 def test_f_of_paired_protocols_is_the_number_of_the_page(
-    protocol: str, options: dict[str, Any]
+    name: str, options: dict[str, Any]
 ) -> None:
     """At each number of signs that a batch can have, by the formula and a law made anew."""
-    task = small_task(protocol, min_batch=60, **options)
+    task = small_task(name, min_batch=60, **options)
     users, law, seen = 60, law_of(task), Counter[str]()
+    protocol = task.collect(users)
+    assert isinstance(protocol, PairedCount | PairedHistogram)
     for nothing in (0, 3 * task.slots + 1):
         slots = users * task.slots
         for signs in range(0, slots - nothing + 1, 17):
             tally = {0: signs, INVALID: nothing, DUMMY: slots - signs - nothing}
             few, many = honest_by_signs(law, users, signs, nothing)
-            protocol_of = task.collect(users)
-            found = protocol_of.honest_by_few_signs(signs)
-            assert few <= found <= few + 1
-            found = protocol_of.honest_by_many_signs(signs + nothing)
-            assert many <= found <= many + 1
+            assert few <= protocol.honest_by_few_signs(signs) <= few + 1
+            assert many <= protocol.honest_by_many_signs(signs + nothing) <= many + 1
             false = max(-(-nothing // task.slots), users - few, users - many)
             state = rule(task, users=users, served=users, tally=tally).state
             seen[state] += 1
