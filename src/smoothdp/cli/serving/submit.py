@@ -30,6 +30,9 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--issuer", help="Address of the issuer; by default that in the task.")
 @click.option("--cache", multiple=True, help="Address to ask for the card before the issuer.")
 @click.option("--person", default="me", help="Who of those who use this account answers.")
+@click.option(
+    "--task-id", multiple=True, help="The task's hash, as each of the organisations names it."
+)
 def submit(datum: str, task: Path, shuffler: str, pass_file: Path, **more: Any) -> None:
     """Randomise DATUM, seal it and send it, once per window.
 
@@ -39,8 +42,10 @@ def submit(datum: str, task: Path, shuffler: str, pass_file: Path, **more: Any) 
     ~/.local/state, before it is sent.
 
     The pass and the invitation come from two organisations, over two channels: whoever has both
-    of many people can break the promise alone. If several people use this account, each gives
-    --person with a name of their own; it never leaves this machine.
+    of many people can break the promise alone. Both name the task's hash too, and --task-id, once
+    for each of them, refuses another task: whoever alone gives somebody a task can be all of its
+    parties. If several people use this account, each gives --person with a name of their own; it
+    never leaves this machine.
 
     \b
     Example:

@@ -20,11 +20,19 @@ def take_part(
     issuer: str | None,
     cache: Sequence[str],
     person: str,
+    task_id: Sequence[str],
 ) -> None:
     """Take part in the present window with a pass, and an invitation where there is an issuer."""
     from smoothdp import services
 
     agreed = services.read_task(task)
+    for named in task_id:
+        if named.lower() != agreed.task_id.hex():
+            raise click.UsageError(
+                f"Expected the task with the hash {named}; got {task} with {agreed.task_id.hex()}. "
+                "Nothing was sent. Ask both organisations for the task's hash: if they name "
+                "different ones, do not take part."
+            )
     own_pass = services.read_personal_secret(pass_file)
     invited = "" if invitation is None else services.read_personal_secret(invitation)
     if own_pass == invited:
