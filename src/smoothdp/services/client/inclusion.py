@@ -31,7 +31,8 @@ class Standing(StrEnum):
     )
     LEFT_OUT = (
         "Your report is not in the batch of this window: the shuffler did not hand it over, "
-        "although it had said that it has it. Tell who runs the shuffler, and the others."
+        "although it had said that it has it, or somebody had a copy and sent that too. Tell who "
+        "runs the shuffler, and the others."
     )
     NOT_THERE = (
         "Your report is not in the batch of this window; this machine never got the shuffler's "

@@ -4255,7 +4255,7 @@
   });
   var STANDING = {
     INCLUDED: "Your report is in the batch of this window: the shuffler handed it over, and the analyser signed that it got it. The marks do not show that it was counted.",
-    LEFT_OUT: "Your report is not in the batch of this window: the shuffler did not hand it over, although it had said that it has it. Tell who runs the shuffler, and the others.",
+    LEFT_OUT: "Your report is not in the batch of this window: the shuffler did not hand it over, although it had said that it has it, or somebody had a copy and sent that too. Tell who runs the shuffler, and the others.",
     NOT_THERE: "Your report is not in the batch of this window; this machine never got the shuffler's word that it had come.",
     IN_PART: "A part of your report is in the batch of this window: the shuffler, or somebody on the way to it, took it apart. Tell who runs the shuffler, and the others.",
     DENIED: "The shuffler and the analyser signed different lists of what the batch holds. Publish both, with their signatures: one of the two is not telling the truth.",

@@ -1,0 +1,44 @@
+"""A thief of a device in an open window: what it does with the report that is there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from smoothdp.services.client.inclusion import Standing
+from smoothdp.services.formats.report import Report
+from smoothdp.services.formats.slot_tokens import SlotTokens
+from smoothdp.services.shuffler.ingest import Taken
+from smoothdp.services.tokens.token import parse_requests
+from tests.services.storages import ONLY_SQLITE
+from tests.services.worlds.page_of_threats import on_the_page
+from tests.services.worlds.party_world import ENOUGH, PartyWorld, issuer_key
+
+
+@ONLY_SQLITE
+def test_a_thief_of_the_device_in_an_open_window_has_its_owner_left_out_after_202(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+) -> None:
+    """The report is there in the clear: with a pass and a token of its own for a slot of it the
+    thief has both left out, as reports that share slots are. The look-up says that it may be so.
+    """
+    assert on_the_page("it has the owner's left out after its 202")
+    assert "or somebody had a copy" in Standing.LEFT_OUT.value
+    world = PartyWorld(tmp_path)
+    card = world.open_window()
+    world.send_many(ENOUGH)
+    owner = world.report(1)
+    assert world.send(owner) is Taken.ACCEPTED
+    issuer = world.task.issuer
+    assert issuer is not None
+    tokens = SlotTokens(card, issuer_name=issuer.name, origin=world.task.origin)
+    asked = parse_requests(
+        tokens.request(owner.slots, seed=b"t" * 32), key=tokens.key, slots=len(owner.slots)
+    )
+    answer = b"".join(issuer_key().sign(message) for message in asked)
+    signatures = tokens.finalize(owner.slots, seed=b"t" * 32, answer=answer)
+    copy = Report(card.digest, owner.slots, tuple(signatures))
+    assert world.send(copy) is Taken.ACCEPTED
+    (sealed,) = world.seal()
+    world.close()
+    assert (sealed.users, sealed.shared) == (ENOUGH, 2)
