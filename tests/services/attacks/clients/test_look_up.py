@@ -277,7 +277,7 @@ def test_who_was_left_out_sees_it_in_a_copy_of_the_marks_if_the_shuffler_shows_n
         asked(shuffler="https://victim.example")
     assert asked(marks=world.shuffler.marks(WINDOW)) is Standing.LEFT_OUT
     world.close()
-    assert on_the_page("after the window's grace (in a copy, if it shows them none)")
+    assert on_the_page("after the window's grace (in a copy, if it shows them none;")
 
 
 @ONLY_SQLITE

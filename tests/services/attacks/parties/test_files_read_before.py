@@ -12,6 +12,7 @@ import pytest
 from smoothdp.services.analyzer.analyzer_tables import ANALYZER_SCHEMA
 from smoothdp.services.formats.card import Card
 from smoothdp.services.formats.report import Report, open_report, seal_report
+from smoothdp.services.formats.secrets import tag
 from smoothdp.services.formats.slot_tokens import SlotTokens
 from smoothdp.services.formats.slots import open_slot, seal_slots
 from smoothdp.services.store.erasable_keys import ErasableKeys
@@ -23,7 +24,7 @@ from tests.services.storages import ONLY_SQLITE
 from tests.services.worlds.page_of_threats import on_the_page
 from tests.services.worlds.party_world import HOUR, WINDOW
 from tests.services.worlds.three_parties import Parties
-from tests.services.worlds.whole_world import WholeWorld
+from tests.services.worlds.whole_world import WholeWorld, weak_task
 
 pytestmark = ONLY_SQLITE
 DAY = 86_400
@@ -123,4 +124,29 @@ def test_who_read_the_shufflers_files_before_a_window_links_the_slots_of_a_recor
     opened = open_report(body, card, gateway)
     assert sender == world.pass_of("ann")
     assert opened == world.report_of("ann", WINDOW + 1)
+    world.close()
+
+
+def test_who_reads_the_shufflers_store_names_the_slots_of_a_pass_to_the_analyser(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+) -> None:
+    """By the id of a pass, which lets nobody in: with the analyser it is all that both see."""
+    assert on_the_page("link slots, and to passes that it knows; see which of these have sent;")
+    world = WholeWorld(tmp_path, weak_task(min_batch=3, max_batch=40), fast=True)
+    card = world.open_window()
+    for person in ("ann", "bob", "cy"):
+        assert world.take_part(person, 1) == 202
+    store = world.shuffler.storage
+    ((tag_key,),) = store.read("SELECT tag_key FROM collecting WHERE window = ?", (WINDOW,))
+
+    def rows_of(person: str) -> list[tuple[object, ...]]:
+        name = tag(bytes(tag_key), bytes.fromhex(world.pass_of(person))[:16])
+        return list(store.read("SELECT slots FROM pending WHERE sender_tag = ?", (name,)))
+
+    own, key = world.report_of("ann"), world.analyzer.cards.inner_key(WINDOW)
+    assert rows_of("ann") == [(b"".join(own.records),)]
+    assert rows_of("dee") == []
+    assert key is not None
+    assert open_slot(own.slots[0], card, key) == next(iter(world.values_of(own, WINDOW)))
     world.close()
