@@ -110,7 +110,9 @@ function bitOf(datum) {
 }
 
 function binOf(task, datum) {
-  const place = task.domain.length ? task.domain.indexOf(datum) : datum;
+  // Whichever name it is takes as long: the issuer sees when tokens are asked for.
+  const places = new Map(task.domain.map((name, place) => [name, place]));
+  const place = task.domain.length ? (places.get(datum) ?? -1) : datum;
   if (!Number.isInteger(place) || place < 0 || place >= task.size) {
     throw new Error("the answer must be one of the choices");
   }

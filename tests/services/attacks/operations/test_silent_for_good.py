@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from smoothdp.services.analyzer.release import work
+from smoothdp.services.formats.secrets import tag
 from smoothdp.services.formats.slots import open_slot
 from smoothdp.services.issuer.window_keys import close_windows
 from smoothdp.services.shuffler.sealing import seal_due
 from tests.services.storages import ONLY_SQLITE
-from tests.services.worlds.page_of_threats import on_the_page
+from tests.services.worlds.page_of_threats import PAGE, on_the_page
 from tests.services.worlds.party_world import DAY, HOUR, WINDOW
 from tests.services.worlds.whole_world import WholeWorld, weak_task
 
@@ -36,7 +37,7 @@ def test_a_shuffler_that_tells_no_time_has_the_key_of_a_window_kept_for_who_come
     """Somebody who gets the analyser's disk a year later opens, with the shuffler's reports, what
     each device sent. If the shuffler tells its time the key is gone after 7 days.
     """
-    assert on_the_page("tell no time for good: the other erases nothing")
+    assert on_the_page("tell no time for good: the other, and the issuer,")
     world = WholeWorld(tmp_path, weak_task(), fast=True)
     world.open_window()
     for person, datum in ANSWERS.items():
@@ -107,3 +108,50 @@ def test_an_analyser_that_tells_no_time_has_the_shuffler_keep_who_sent_which_slo
     assert all(tag_key is not None for _, tag_key in rows)
     assert WINDOW in world.shuffler.cards.kept()
     world.close()
+
+
+@ONLY_SQLITE
+def test_an_issuer_that_hears_no_time_keeps_for_good_who_was_served(
+    tmp_path: Path,
+    storage_kind: str,  # noqa: ARG001
+) -> None:
+    """Somebody cuts it off from the analyser, which has erased its key. A year later its disk tells
+    of each invitation whether its owner was served then.
+    """
+    assert on_the_page("and the issuer, also where it alone is cut off, erases nothing")
+    world = WholeWorld(tmp_path, weak_task(), fast=True)
+    world.open_window()
+    for person in ("first", "second", "third"):
+        assert world.take_part(person, 1) == 202
+    world.seal()
+    world.deliver()
+    work(world.analyzer)
+    for _ in range(5):
+        world.go_to(world.now + 73 * DAY)
+        # What `go_to` told the issuer is taken back: it was cut off.
+        world.clocks[-1]._heard = None
+        close_windows(world.issuer)
+        work(world.analyzer)
+    assert world.analyzer.cards.inner_key(WINDOW) is None
+    ((secret, tag_key),) = world.issuer.storage.read(
+        "SELECT secret, tag_key FROM window_key WHERE window = ?", (WINDOW,)
+    )
+    assert secret is not None
+    rows = {bytes(row[0]) for row in world.issuer.storage.read("SELECT account_tag FROM issued")}
+
+    def was_served(person: str) -> bool:
+        identity = bytes.fromhex(world.invitation_of(person))[:16]
+        return tag(bytes(tag_key), identity) in rows
+
+    assert [was_served(person) for person in ("first", "second", "third", "nobody")] == [
+        *[True] * 3,
+        False,
+    ]
+    world.close()
+
+
+def test_the_guide_has_directories_overwritten_in_which_nothing_was_erased() -> None:
+    text = (PAGE.parent / "how-to" / "run-services.md").read_text(encoding="utf-8")
+    section = text.split("## End a task")[1].split("\n## ")[0]
+    assert "**overwrite** the directories that are left" in section
+    assert "shred" in section

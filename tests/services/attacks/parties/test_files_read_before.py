@@ -37,7 +37,7 @@ def test_who_reads_the_analysers_files_opens_windows_that_begin_within_a_day_or_
     days: int,
 ) -> None:
     """A day is also what `task create` makes a window by default."""
-    assert on_the_page("that begin within a day, or within two windows if that is longer")
+    assert on_the_page("or begin within a day, or within two windows if that is longer")
     length = days * DAY
     now = WINDOW * length + 60.0
     with ExitStack() as stack:

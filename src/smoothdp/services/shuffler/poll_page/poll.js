@@ -4161,7 +4161,8 @@
     return datum;
   }
   function binOf(task, datum) {
-    const place = task.domain.length ? task.domain.indexOf(datum) : datum;
+    const places2 = new Map(task.domain.map((name, place2) => [name, place2]));
+    const place = task.domain.length ? places2.get(datum) ?? -1 : datum;
     if (!Number.isInteger(place) || place < 0 || place >= task.size) {
       throw new Error("the answer must be one of the choices");
     }
