@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from smoothdp.errors import InvalidParameter
 from smoothdp.shuffle import PairedCount, PairedHistogram
 from tests.oracles.paired_noise import noise_of_one
 
@@ -56,6 +57,9 @@ def test_honest_users_are_refuted_once_in_a_million_million(
     by_many = [protocol.honest_by_many_signs(signs + others) < honest for signs in numbers]
     assert all(below[signs] <= 1e-12 for signs in numbers if by_few[signs])
     assert all(above[signs] <= 1e-12 for signs in numbers if by_many[signs])
+    if honest == 90:
+        assert any(by_few)
+        assert any(by_many)
     # A bound by moments is off by a factor alone: what has 1e-16 is refuted.
     assert all(by_few[signs] for signs in numbers if below[signs] < 1e-16)
     assert all(by_many[signs] for signs in numbers if above[signs] < 1e-16 and signs >= honest)
@@ -89,3 +93,18 @@ def test_bins_have_noise_each() -> None:
     count = PairedCount(60, **fields)  # type: ignore[arg-type]
     assert bins.honest_by_few_signs(100) < 40 < count.honest_by_few_signs(100)
     assert count.honest_by_many_signs(3000) < bins.honest_by_many_signs(3000)
+
+
+@pytest.mark.parametrize("wrong", [-1, 1.5, "3"])
+def test_a_number_of_signs_is_a_whole_number(wrong: object) -> None:
+    protocol = made(DESIGNS[0], 20)
+    for asked in (protocol.honest_by_few_signs, protocol.honest_by_many_signs):
+        with pytest.raises(InvalidParameter, match="n_signs"):
+            asked(wrong)  # type: ignore[arg-type]
+
+
+def test_a_protocol_without_a_cap_says_nothing() -> None:
+    free = PairedCount(20, noise_rate=1, clump_probability="1/4", largest_clump=2)
+    for asked in (free.honest_by_few_signs, free.honest_by_many_signs):
+        with pytest.raises(InvalidParameter, match="envelopes of a fixed size"):
+            asked(20)

@@ -19,7 +19,6 @@ from smoothdp.services.formats.report import Report, seal_report
 from smoothdp.services.formats.result import SignedResult
 from smoothdp.services.formats.secrets import Secret
 from smoothdp.services.formats.served import Served
-from smoothdp.services.formats.slot_tokens import SlotTokens
 from smoothdp.services.formats.slots import seal_slots
 from smoothdp.services.formats.task import Task
 from smoothdp.services.operations.clock_guard import ClockGuard
@@ -30,8 +29,8 @@ from smoothdp.services.shuffler.shuffler import Shuffler
 from smoothdp.services.shuffler.shuffler_tables import SHUFFLER_SCHEMA
 from smoothdp.services.store.erasable_keys import ErasableKeys
 from smoothdp.services.tokens.issuer_key import IssuerKey
-from smoothdp.services.tokens.token import parse_requests
 from tests.services.storages import open_state
+from tests.services.worlds.signed_reports import signed_report
 from tests.services.worlds.small_tasks import (
     ANALYZER_SIGN,
     ISSUER_SIGN,
@@ -155,14 +154,7 @@ class PartyWorld:
         card, slots = self.card(window), tuple(sorted(slots))
         if not self.task.signed:
             return Report(card.digest, slots)
-        assert self.task.issuer is not None
-        tokens = SlotTokens(card, issuer_name=self.task.issuer.name, origin=self.task.origin)
-        asked = parse_requests(
-            tokens.request(slots, seed=b"s" * 32), key=tokens.key, slots=len(slots)
-        )
-        answer = b"".join(issuer_key().sign(message) for message in asked)
-        signatures = tokens.finalize(slots, seed=b"s" * 32, answer=answer)
-        return Report(card.digest, slots, tuple(signatures))
+        return signed_report(self.task, card, slots, issuer_key())
 
     def report(self, datum: Any = 1, window: int = WINDOW) -> Report:
         """Return the report of an honest person."""

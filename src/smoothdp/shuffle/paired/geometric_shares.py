@@ -25,7 +25,7 @@ _MOST_GAPS = 50_000
 _NEVER = -math.inf
 
 
-class ShareLaw(NamedTuple):
+class CountLaw(NamedTuple):
     """P(k) for k = 0, 1, ..., each within a factor 1 +- error; at most ``outside`` beyond."""
 
     masses: FloatArray
@@ -45,7 +45,7 @@ def log_complement(rate: Fraction) -> LogBounds:
 
 
 @lru_cache(maxsize=64)
-def share_law(shape: Fraction, rate: Fraction, *, depth: float) -> ShareLaw:
+def share_law(shape: Fraction, rate: Fraction, *, depth: float) -> CountLaw:
     """Return the negative binomial law, leaving out at most about e^-depth.
 
     By the ratios (k - 1 + r) p / k, as sums of logarithms. Beyond k all ratios are at most
@@ -79,7 +79,7 @@ def share_law(shape: Fraction, rate: Fraction, *, depth: float) -> ShareLaw:
     error = (last + 4) * UNIT_ROUNDOFF * 4 * (size_of_logs + 2.0) + 4 * LIBM_ERROR
     beyond = math.inf if ratio >= 1.0 - 1e-9 else ratio / (1.0 - ratio)
     outside = float(masses[-1]) * beyond * (1.0 + 1e-6 + 2 * error)
-    return ShareLaw(masses, error, outside)
+    return CountLaw(masses, error, outside)
 
 
 def survival(masses: FloatArray, outside: float, error: float) -> FloatArray:

@@ -15,7 +15,7 @@ import numpy as np
 
 from smoothdp.exact.logspace.bisection import least_integer
 from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF
-from smoothdp.shuffle.paired.noise_cap import NoiseLaw
+from smoothdp.shuffle.paired.geometric_shares import CountLaw
 from smoothdp.types import FloatArray
 
 _LOG_ALARM = math.log(1e12)
@@ -42,7 +42,7 @@ class HonestSigns(NamedTuple):
         The others may send signs, never take any away.
         """
         slopes, logs = self.few
-        # Signs that honest users send lie n_signs - h above one each: less than none is refuted.
+        # Beside one sign each n_signs - h are left for the noise of h: fewer than none for none.
         return self._most(slopes, logs, n_signs, 1, min(n_users, n_signs))
 
     def most_by_many(self, n_signs: int, n_users: int) -> int:
@@ -71,7 +71,7 @@ class HonestSigns(NamedTuple):
         return 0 if refuted(0) else least_integer(refuted, 0, n_users) - 1
 
 
-def honest_signs(law: NoiseLaw, slots: int) -> HonestSigns:
+def honest_signs(law: CountLaw, slots: int) -> HonestSigns:
     """Return the bounds for envelopes of so many slots.
 
     >>> from fractions import Fraction

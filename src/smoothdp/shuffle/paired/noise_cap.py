@@ -10,36 +10,22 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 
 from smoothdp.exact.logspace.bounds import UNIT_ROUNDOFF
 from smoothdp.shuffle.paired.clump_law import clump_law
-from smoothdp.shuffle.paired.geometric_shares import rational_up, share_law, survival
+from smoothdp.shuffle.paired.geometric_shares import CountLaw, rational_up, share_law, survival
 from smoothdp.types import FloatArray
 
 _DEPTH = 300.0
 
 
-class NoiseLaw(NamedTuple):
-    """P(k noise messages of a user) for k = 0, 1, ..., without a cap.
-
-    Attributes:
-        masses: as floats. error: each is within a factor 1 +- error of the truth.
-        outside: an upper bound of all mass that is left out.
-    """
-
-    masses: FloatArray
-    error: float
-    outside: float
-
-
 @lru_cache(maxsize=64)
 def noise_law(
     n_cells: int, n_design: int, rate: Fraction, probability: Fraction, largest: int
-) -> NoiseLaw:
-    """Return the law of how many messages the noise of one user has.
+) -> CountLaw:
+    """Return the law of how many messages the noise of one user has, without a cap.
 
     >>> law = noise_law(1, 90_000, Fraction(9, 20), Fraction(1, 1000), 1)
     >>> bool(abs(law.masses.sum() - 1) < 1e-9)
@@ -51,7 +37,7 @@ def noise_law(
     doubled[::2] = pairs.masses
     masses = np.convolve(signs.masses, doubled)
     error = signs.error + pairs.error + (signs.masses.size + 2) * UNIT_ROUNDOFF
-    return NoiseLaw(masses, error, signs.outside + pairs.outside)
+    return CountLaw(masses, error, signs.outside + pairs.outside)
 
 
 @lru_cache(maxsize=64)

@@ -277,18 +277,32 @@ class PairedProtocol(ShuffleProtocol[int, Estimate], Generic[Estimate]):
     def honest_by_few_signs(self, n_signs: int) -> int:
         """Return how many users can be honest at most if no more signs than these are there.
 
-        Of all envelopes together, dummies and what means nothing left out. Wrong with probability
-        below 1e-12. The number does not depend on anybody's datum (proofs/paired-counts#10).
+        Wrong with probability below 1e-12. The number does not depend on anybody's datum
+        (proofs/paired-counts#10).
+
+        Args:
+            n_signs: >= 0, of all n_users envelopes, dummies and what means nothing left out.
+
+        Raises:
+            InvalidParameter: no such number, or a protocol made by hand, without a cap.
+
+        >>> from smoothdp.claims import ApproxDP
+        >>> from smoothdp.shuffle import PairedCount
+        >>> p = PairedCount.calibrate(1000, guarantee=ApproxDP(1, delta="1e-6"))
+        >>> p.honest_by_few_signs(900), p.honest_by_many_signs(20_000)
+        (690, 628)
         """
-        return self._signs.most_by_few(n_signs, self.n_users)
+        count = exact_int(n_signs, name="n_signs", minimum=0)
+        return self._signs.most_by_few(count, self.n_users)
 
     def honest_by_many_signs(self, n_signs: int) -> int:
         """Return how many users can be honest at most if so many signs are there.
 
-        What means nothing may be counted with them: no honest user sends it. Wrong with
-        probability below 1e-12. The number does not depend on anybody's datum.
+        As `honest_by_few_signs`, of too many, if no user sends more than the `messages_allowed`.
+        What means nothing may be among them: no honest user sends it.
         """
-        return self._signs.most_by_many(n_signs, self.n_users)
+        count = exact_int(n_signs, name="n_signs", minimum=0)
+        return self._signs.most_by_many(count, self.n_users)
 
     def _silence(self, n_silent: int) -> str:
         who = "One who sends nothing is" if n_silent == 1 else f"{n_silent} who send nothing are"

@@ -11,18 +11,17 @@ import pytest
 
 from smoothdp.services.analyzer.analyzer_tables import ANALYZER_SCHEMA
 from smoothdp.services.formats.card import Card
-from smoothdp.services.formats.report import Report, open_report, seal_report
+from smoothdp.services.formats.report import open_report, seal_report
 from smoothdp.services.formats.secrets import tag
-from smoothdp.services.formats.slot_tokens import SlotTokens
 from smoothdp.services.formats.slots import open_slot, seal_slots
 from smoothdp.services.store.erasable_keys import ErasableKeys
 from smoothdp.services.store.storage import SqliteStorage
 from smoothdp.services.tokens.issuer_key import IssuerKey
-from smoothdp.services.tokens.token import parse_requests
 from smoothdp.services.wire.hybrid import PrivateKey
 from tests.services.storages import ONLY_SQLITE
 from tests.services.worlds.page_of_threats import on_the_page
 from tests.services.worlds.party_world import HOUR, WINDOW
+from tests.services.worlds.signed_reports import signed_report
 from tests.services.worlds.three_parties import Parties
 from tests.services.worlds.whole_world import WholeWorld, weak_task
 
@@ -82,14 +81,8 @@ def test_who_read_the_issuers_file_before_a_window_sends_reports_that_no_account
     for person in ("ann", "bob", "cy"):
         assert world.take_part(person, 1, window=WINDOW + 1) == 202
     world.take_part("dee", 1, window=WINDOW + 1, lose=("reports request",))
-    slots = tuple(sorted(seal_slots([0] * world.task.slots, card)))
-    assert world.task.issuer is not None
-    tokens = SlotTokens(card, issuer_name=world.task.issuer.name, origin=world.task.origin)
-    request = tokens.request(slots, seed=b"s" * 32)
-    asked = parse_requests(request, key=stolen.public, slots=len(slots))
-    answer = b"".join(stolen.sign(message) for message in asked)
-    signed = tuple(tokens.finalize(slots, seed=b"s" * 32, answer=answer))
-    sealed = seal_report(Report(card.digest, slots, signed).encode(), card)
+    report = signed_report(world.task, card, seal_slots([0] * world.task.slots, card), stolen)
+    sealed = seal_report(report.encode(), card)
     assert world.post(WINDOW + 1, world.pass_of("thief"), sealed) == 202
     document = world.end(WINDOW + 1)
     world.close()

@@ -6,13 +6,12 @@ from pathlib import Path
 
 from smoothdp.services.client.inclusion import Standing
 from smoothdp.services.formats.report import Report, seal_report
-from smoothdp.services.formats.slot_tokens import SlotTokens
 from smoothdp.services.formats.slots import SLOT_BYTES
 from smoothdp.services.shuffler.ingest import Taken
-from smoothdp.services.tokens.token import parse_requests
 from tests.services.storages import ONLY_SQLITE
 from tests.services.worlds.page_of_threats import on_the_page
 from tests.services.worlds.party_world import ENOUGH, WINDOW, PartyWorld, issuer_key
+from tests.services.worlds.signed_reports import signed_report
 from tests.services.worlds.small_tasks import small_task
 from tests.services.worlds.whole_world import WholeWorld
 
@@ -32,15 +31,8 @@ def test_a_thief_of_the_device_in_an_open_window_has_its_owner_left_out_after_20
     world.send_many(ENOUGH)
     owner = world.report(1)
     assert world.send(owner) is Taken.ACCEPTED
-    issuer = world.task.issuer
-    assert issuer is not None
-    tokens = SlotTokens(card, issuer_name=issuer.name, origin=world.task.origin)
-    asked = parse_requests(
-        tokens.request(owner.slots, seed=b"t" * 32), key=tokens.key, slots=len(owner.slots)
-    )
-    answer = b"".join(issuer_key().sign(message) for message in asked)
-    signatures = tokens.finalize(owner.slots, seed=b"t" * 32, answer=answer)
-    copy = Report(card.digest, owner.slots, tuple(signatures))
+    # A seed of its own: another token for the same slot.
+    copy = signed_report(world.task, card, owner.slots, issuer_key(), seed=b"t" * 32)
     assert world.send(copy) is Taken.ACCEPTED
     (sealed,) = world.seal()
     world.close()

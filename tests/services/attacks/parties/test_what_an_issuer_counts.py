@@ -8,14 +8,13 @@ import pytest
 
 from smoothdp.errors import SmoothdpError
 from smoothdp.services.client.submit import prepare
-from smoothdp.services.formats.report import Report, seal_report
-from smoothdp.services.formats.slot_tokens import SlotTokens
+from smoothdp.services.formats.report import seal_report
 from smoothdp.services.formats.slots import seal_slots
 from smoothdp.services.tokens.issuer_key import IssuerKey
-from smoothdp.services.tokens.token import parse_requests
 from tests.services.storages import ONLY_SQLITE
 from tests.services.worlds.page_of_threats import on_the_page
 from tests.services.worlds.party_world import HOUR, WINDOW
+from tests.services.worlds.signed_reports import signed_report
 from tests.services.worlds.token_takers import take_tokens
 from tests.services.worlds.whole_world import WholeWorld, _asking, weak_task
 
@@ -115,14 +114,8 @@ def test_who_reads_the_issuers_file_sends_reports_that_no_account_stands_for(
             world.take_part("dee", 1, lose=("reports request",))
         ((secret,),) = world.issuer.storage.read("SELECT secret FROM window_key", ())
         stolen = IssuerKey.from_bytes(bytes(secret))
-        slots = tuple(sorted(seal_slots([0] * world.task.slots, card)))
-        assert world.task.issuer is not None
-        tokens = SlotTokens(card, issuer_name=world.task.issuer.name, origin=world.task.origin)
-        request = tokens.request(slots, seed=b"s" * 32)
-        asked = parse_requests(request, key=stolen.public, slots=len(slots))
-        answer = b"".join(stolen.sign(message) for message in asked)
-        signed = tuple(tokens.finalize(slots, seed=b"s" * 32, answer=answer))
-        report = Report(card.digest, slots, signed)
+        slots = seal_slots([0] * world.task.slots, card)
+        report = signed_report(world.task, card, slots, stolen)
         sealed = seal_report(report.encode(), card)
         assert world.post(WINDOW, world.pass_of("thief"), sealed) == 202
         document = world.end()

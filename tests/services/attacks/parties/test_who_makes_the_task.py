@@ -55,6 +55,11 @@ def _task(first: int) -> Task:
 class _OneParty(WholeWorld):
     """All keys of a task in one hand: what it says to somebody who was given this task."""
 
+    def __init__(self, folder: Path, task: Task) -> None:
+        super().__init__(folder, task, fast=True)
+        self.seen = list[tuple[str, str, str]]()
+        self.reports = list[Report]()
+
     def opened(self, sealed: bytes) -> Report:
         held = self.shuffler.cards.opened(WINDOW)
         assert held is not None
@@ -76,9 +81,6 @@ class _OneParty(WholeWorld):
         self.reports.append(self.opened(request.content))
         return httpx.Response(202)
 
-    seen: list[tuple[str, str, str]]
-    reports: list[Report]
-
 
 @ONLY_SQLITE
 @pytest.mark.parametrize("address", [FALSE_SHUFFLER, TRUE_SHUFFLER])
@@ -99,8 +101,7 @@ def test_one_side_that_gives_somebody_the_task_reads_the_report_alone(
     )
     # Those of a world of tests are 1, 2 and 3: here they are all one party's.
     true, false = _task(21), _task(1)
-    party = _OneParty(tmp_path, false, fast=True)
-    party.seen, party.reports = [], []
+    party = _OneParty(tmp_path, false)
     party.open_window()
     hasten(monkeypatch, lambda: party.now)
 
@@ -145,8 +146,7 @@ def test_a_task_that_one_side_alone_names_is_refused_by_its_hash(
     """The shuffler gives a visitor of its poll a task of its own: with the hash that the other
     organisation names nothing leaves; without it the program says that all is well.
     """
-    party = _OneParty(tmp_path, _task(1), fast=True)
-    party.seen, party.reports = [], []
+    party = _OneParty(tmp_path, _task(1))
     party.open_window()
     hasten(monkeypatch, lambda: party.now)
     monkeypatch.setattr(
